@@ -1,0 +1,4 @@
+// A stale command file left in dist would enter the manifest.
+import { rmSync } from 'node:fs';
+
+rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true });

@@ -1,0 +1,76 @@
+/** What the batcher, the uploader and a sender agree on. No logic. */
+
+/** `X-Prime-Line-Format`: `episode` is named on the wire, `trace` is the absence of the header. */
+export type LineFormat = 'episode' | 'trace';
+
+/** One line of a batch: the exact bytes that travel, and the source range they came from. */
+export type BatchLine = {
+  readonly chunk: number;
+  /** Source range inside the uncompressed chunk. `length` may differ from `bytes.length` when a run was stamped. */
+  readonly offset: number;
+  readonly length: number;
+  readonly lineNumber: number;
+  /** Episode or trace id, null where the record has none. */
+  readonly id: string | null;
+  readonly bytes: Buffer;
+};
+
+/** What one request carries. Cut by the rules of spec 06 section 3 alone: same input, same batches, same keys. */
+export type Batch = {
+  readonly format: LineFormat;
+  readonly chunk: number;
+  readonly lines: readonly BatchLine[];
+  /** Uncompressed bytes: the sum of the lines' byte lengths. */
+  readonly batchBytes: number;
+};
+
+/** A batch as it goes over the wire: built once, sent as it is on every attempt. */
+export type PackedBatch = {
+  /** 64 lower-case hex: SHA-256 of the uncompressed JSONL bytes. */
+  readonly digest: string;
+  readonly format: LineFormat;
+  readonly contentType: string;
+  /** The whole multipart body, in slices. */
+  readonly body: readonly Buffer[];
+  readonly bodyBytes: number;
+};
+
+/** The service's acceptance of one batch. */
+export type Receipt = { readonly uploadId: string; readonly status: string };
+
+/**
+ * One attempt to hand over a batch.
+ *
+ * - `stored`: the service holds it, durably.
+ * - `refused`: this batch, as it is, will never be taken (400, 409, 413, 422).
+ * - `retry`: the service or the network could not, now; `retryAfterMs` when the service named a time.
+ * - `stop`: nothing will be taken from this sender (401, 402, 403).
+ */
+export type Attempt =
+  | { readonly outcome: 'stored'; readonly receipt: Receipt }
+  | { readonly outcome: 'refused'; readonly status: number; readonly code: string; readonly message: string }
+  | {
+      readonly outcome: 'retry';
+      readonly status: number | null;
+      readonly code: string;
+      readonly message: string;
+      readonly retryAfterMs: number | null;
+    }
+  | {
+      readonly outcome: 'stop';
+      readonly status: number | null;
+      readonly code: string;
+      readonly message: string;
+      readonly errorCode: 'PRL_ERR_AUTH' | 'PRL_ERR_TEMPORARY' | 'PRL_ERR_USAGE' | 'PRL_ERR_BUG';
+    };
+
+/** The edge that the uploader drives. One call is one attempt; it never retries, and never throws for a peer's doing. */
+export type Sender = {
+  send(batch: PackedBatch, signal: AbortSignal): Promise<Attempt>;
+};
+
+/** Time as the uploader sees it; monotonic, so that a clock jump moves nothing. */
+export type Clock = {
+  nowMs(): number;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+};
