@@ -1,0 +1,98 @@
+/**
+ * Starts the embedded traces service as a child process for the length of one command (`--local`).
+ *
+ * A process of its own, because its database is synchronous and its work must not share the event loop of whoever
+ * uploads. It holds a pipe of ours as standard input and ends at its end, so it cannot outlive us, whatever kills us.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { homedir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PrlError, type PrlErrorCode } from '../core/errors.js';
+
+/** A running service: `url` is its base URL on loopback, `token` the bearer token it was started with. */
+export type LocalService = {
+  readonly url: string;
+  readonly token: string;
+  /** Ends the service and waits until its last transaction is closed. */
+  close(): Promise<void>;
+};
+
+const READY = /^listening on (http:\/\/\S+)$/m;
+const READY_BUDGET_MS = 20_000;
+const CLOSE_BUDGET_MS = 10_000;
+const LAUNCHER = fileURLToPath(new URL('../../bin/run.js', import.meta.url));
+
+/** Where the embedded service keeps its data: `$PRL_DATA_DIR`, else the user's data directory (XDG), as cli.md says. */
+export function dataDirectory(env: NodeJS.ProcessEnv = process.env): string {
+  if (env.PRL_DATA_DIR) return env.PRL_DATA_DIR;
+  return path.join(env.XDG_DATA_HOME || path.join(homedir(), '.local', 'share'), 'prl');
+}
+
+/**
+ * Starts the service over `directory` on a free loopback port and waits until it accepts requests.
+ *
+ * @throws PrlError PRL_ERR_LOCKED when another service owns the directory, PRL_ERR_BUG when it does not come up.
+ */
+export async function startLocalService(directory = dataDirectory()): Promise<LocalService> {
+  const token = randomBytes(24).toString('hex');
+  const child = spawn(process.execPath, [LAUNCHER, 'serve', '--port', '0', '--data', directory, '--exit-with-parent'], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, PRL_SERVE_TOKEN: token },
+    // A Ctrl-C in the terminal is ours to handle: the service has to live until the last receipt is read.
+    detached: true,
+  });
+  const url = await ready(child, directory);
+  return { url, token, close: () => close(child) };
+}
+
+function ready(child: ChildProcess, directory: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let out = '';
+    let err = '';
+    const timer = setTimeout(() => {
+      child.kill('SIGKILL');
+      reject(new PrlError('PRL_ERR_BUG', `the embedded service did not start within ${READY_BUDGET_MS / 1000} s`));
+    }, READY_BUDGET_MS);
+    const settle = (action: () => void) => {
+      clearTimeout(timer);
+      child.removeAllListeners('exit');
+      action();
+    };
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      out += text;
+      const url = READY.exec(out)?.[1];
+      if (url) settle(() => resolve(url));
+    });
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      err = (err + text).slice(-4096);
+    });
+    child.once('error', (error) => settle(() => reject(startError('PRL_ERR_BUG', directory, error.message))));
+    // `close`, not `exit`: by then everything it wrote has been read.
+    child.once('close', (status) => settle(() => reject(startError(codeOf(status), directory, err.trim()))));
+  });
+}
+
+function codeOf(status: number | null): PrlErrorCode {
+  return status === 9 ? 'PRL_ERR_LOCKED' : status === 2 ? 'PRL_ERR_USAGE' : 'PRL_ERR_BUG';
+}
+
+function startError(code: PrlErrorCode, directory: string, detail: string): PrlError {
+  return new PrlError(code, `the embedded service over ${directory} did not start: ${detail || 'it ended'}`, {
+    hint: 'give it a directory of its own with PRL_DATA_DIR, or end the other prl that uses this one',
+  });
+}
+
+function close(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_BUDGET_MS);
+    child.removeAllListeners('close');
+    child.once('close', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+    child.stdin?.end();
+  });
+}
