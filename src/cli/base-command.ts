@@ -1,0 +1,168 @@
+/**
+ * What every prl command stands on: `--json`, `--debug` and `--no-color`, one AbortSignal for the signals, the two output
+ * streams, and one place where whatever went wrong becomes a message and an exit status (cli.md, "Every command").
+ */
+import { Command, Errors, Flags } from '@oclif/core';
+import { withoutSecrets, writeDebugLog } from './debug-log.js';
+import { EXIT_DONE } from './exit-codes.js';
+import { describeFailure, type Failure, failureDocument, failureLines } from './failure.js';
+import { Output } from './output.js';
+import { Interrupt } from './signals.js';
+
+/**
+ * Base of all commands. Inside `run`, a subclass has `this.output`, `this.interrupt` and `this.finish(status)`; it throws
+ * PrlError for what it foresees, and never calls `process.exit`.
+ */
+export abstract class PrlCommand extends Command {
+  static override baseFlags = {
+    json: Flags.boolean({ helpGroup: 'GLOBAL', summary: 'Write one JSON document to stdout, and nothing else.' }),
+    debug: Flags.boolean({ helpGroup: 'GLOBAL', summary: 'Show the stack of a failure.' }),
+    'no-color': Flags.boolean({ helpGroup: 'GLOBAL', summary: 'Write no colour, as NO_COLOR does.' }),
+  };
+
+  #output: Output | null = null;
+  #interrupt: Interrupt | null = null;
+  #status: number | null = null;
+  readonly #secrets = new Set<string>();
+
+  /** Data, notices and colour of this command. */
+  protected get output(): Output {
+    this.#output ??= this.#openOutput();
+    return this.#output;
+  }
+
+  /** The signals of this command; pass `this.interrupt.signal` to everything that waits. */
+  protected get interrupt(): Interrupt {
+    this.#interrupt ??= this.#openInterrupt();
+    return this.#interrupt;
+  }
+
+  /** Says what the first signal is told to save, e.g. `saving the journal`. Override where there is more to say. */
+  protected savingNotice(): string {
+    return 'stopping';
+  }
+
+  /** Decides what happens when nobody reads stdout any more. By default the work stops, with status 0 (demand C3). */
+  protected readerLeft(): void {
+    this.finish(EXIT_DONE);
+    this.interrupt.abort('the reader of stdout left');
+  }
+
+  /** Sets the exit status of a command that ended by itself; a signal's status still wins. */
+  protected finish(status: number): void {
+    this.#status = status;
+  }
+
+  /** Keeps a secret out of messages and logs, e.g. the API key after it was read. */
+  protected hide(secret: string): void {
+    this.#secrets.add(secret);
+  }
+
+  /** Reads the streams and signals before the first byte of work, so that a signal during start-up counts. */
+  override async init(): Promise<void> {
+    await super.init();
+    this.output.onReaderLeft(() => this.readerLeft());
+    this.interrupt;
+  }
+
+  /** Prints the failure and sets the status; the process then ends by itself, with everything flushed. */
+  override async catch(error: Error): Promise<void> {
+    if (error instanceof Errors.ExitError) {
+      this.finish(error.oclif.exit ?? EXIT_DONE);
+      return;
+    }
+    const isOwnAbort = error === this.interrupt.signal.reason || error.name === 'AbortError';
+    if (this.interrupt.signal.aborted && isOwnAbort) {
+      await this.#reportInterrupt(error);
+      return;
+    }
+    await this.#report(this.#describe(error));
+  }
+
+  override async finally(): Promise<void> {
+    process.exitCode = this.#interrupt?.status ?? this.#status ?? process.exitCode ?? EXIT_DONE;
+    this.#interrupt?.dispose();
+    this.#output?.dispose();
+  }
+
+  /** True when a base flag is on the command line; needed before and without a successful parse. */
+  #hasFlag(flag: string): boolean {
+    const end = this.argv.indexOf('--');
+    return (end === -1 ? this.argv : this.argv.slice(0, end)).includes(flag);
+  }
+
+  #openOutput(): Output {
+    return new Output({
+      stdout: process.stdout,
+      stderr: process.stderr,
+      environment: process.env,
+      json: this.#hasFlag('--json'),
+      noColour: this.#hasFlag('--no-color'),
+      nowMs: () => performance.now(),
+    });
+  }
+
+  #openInterrupt(): Interrupt {
+    return new Interrupt({
+      announce: () => this.output.progress(`${this.savingNotice()}; a second signal leaves at once`),
+      leave: (status) => process.exit(status), // The contract: out within 200 ms, whatever still waits.
+      nowMs: () => performance.now(),
+      emitter: process,
+    });
+  }
+
+  #describe(error: unknown): Failure {
+    const failure = describeFailure(error, { command: this.#name(), flags: this.#flagNames() });
+    if (failure.code !== 'PRL_ERR_BUG') return failure;
+    const path = writeDebugLog({
+      error,
+      commandLine: [this.#name(), ...this.argv],
+      version: this.config.version,
+      environment: process.env,
+      secrets: this.#secrets,
+      at: new Date(),
+    });
+    const where = path === null ? 'the debug log could not be written; use --debug' : `the debug log is ${path}`;
+    return { ...failure, hint: `this is a bug in prl, please report it; ${where}` };
+  }
+
+  #name(): string {
+    return `${this.config.bin} ${this.id ?? ''}`.trim();
+  }
+
+  #flagNames(): string[] {
+    const flags = { ...this.ctor.baseFlags, ...this.ctor.flags };
+    return Object.entries(flags).flatMap(([name, flag]) =>
+      flag.type === 'boolean' && flag.allowNo ? [name, `no-${name}`] : [name],
+    );
+  }
+
+  async #reportInterrupt(error: Error): Promise<void> {
+    const status = this.interrupt.status;
+    // With a reader that left there is nobody to tell; a signal was announced when it came.
+    if (status === null || !this.output.json || this.output.wroteData) return;
+    const message = `stopped by ${this.interrupt.received}`;
+    const failure: Failure = { code: 'PRL_ERR_INTERRUPTED', status, message, hint: null, error };
+    await this.output.document(failureDocument(failure));
+  }
+
+  async #report(failure: Failure): Promise<void> {
+    this.finish(failure.status);
+    const clean = (text: string): string => withoutSecrets(text, process.env, this.#secrets);
+    const { output } = this;
+    if (this.#hasFlag('--debug') && failure.error instanceof Error) output.failure(clean(failure.error.stack ?? ''));
+    if (!output.json) {
+      const [first = '', ...rest] = failureLines(failure, this.#name()).map(clean);
+      output.failure([output.noticePaint.red(first), ...rest].join('\n'));
+      return;
+    }
+    const document = failureDocument({
+      ...failure,
+      message: clean(failure.message),
+      hint: failure.hint && clean(failure.hint),
+    });
+    // A second document on stdout would break whoever parses the first.
+    if (output.wroteData) output.failure(JSON.stringify(document));
+    else await output.document(document);
+  }
+}

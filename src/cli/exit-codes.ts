@@ -1,0 +1,33 @@
+/**
+ * The exit statuses of the command line contract (cli.md, "exit"). Scripts rely on them: a number changes only in a
+ * major version. docs/errors.md holds the same table, and a test compares the two.
+ */
+import type { PrlErrorCode } from '../core/errors.js';
+
+/** Done, nothing lost, every threshold met. */
+export const EXIT_DONE = 0;
+
+/** The status of each error code; every code has exactly one. */
+export const EXIT_STATUS: Readonly<Record<PrlErrorCode, number>> = {
+  PRL_ERR_BUG: 1,
+  PRL_ERR_USAGE: 2,
+  PRL_ERR_DAMAGED: 3,
+  PRL_ERR_REJECTED: 3,
+  PRL_ERR_NOT_FOUND: 4,
+  PRL_ERR_TEMPORARY: 5,
+  PRL_ERR_AUTH: 6,
+  PRL_ERR_INTEGRITY: 7,
+  PRL_ERR_LIMIT: 8,
+  PRL_ERR_LOCKED: 9,
+  PRL_ERR_THRESHOLD: 99,
+};
+
+/** The signals that end a command. SIGHUP is the terminal going away: it terminates like SIGTERM. */
+export type InterruptSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
+/** The status after a signal, whatever else happened: a signal never yields 0. */
+export const SIGNAL_STATUS: Readonly<Record<InterruptSignal, number>> = {
+  SIGINT: 130,
+  SIGTERM: 143,
+  SIGHUP: 143,
+};

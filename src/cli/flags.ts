@@ -1,0 +1,51 @@
+/** Flags that mean the same in every command: sizes, durations and rates, and how progress is shown. */
+import { Flags } from '@oclif/core';
+import { PrlError } from '../core/errors.js';
+import { parseDuration, parseRate, parseSize, writeDuration, writeSize } from './units.js';
+
+/** The least and the most a flag takes, in its base unit (bytes, milliseconds, bytes per second); both included. */
+type Bounds = { readonly min?: number; readonly max?: number };
+
+function within(value: number, text: string, bounds: Bounds, write: (value: number) => string): number {
+  const { min = 0, max = Number.MAX_SAFE_INTEGER } = bounds;
+  if (value >= min && value <= max) return value;
+  const allowed = max === Number.MAX_SAFE_INTEGER ? `at least ${write(min)}` : `${write(min)} to ${write(max)}`;
+  throw new PrlError('PRL_ERR_USAGE', `${text} is out of range: ${allowed}`);
+}
+
+/** A flag holding bytes: `--batch 30MiB`. */
+export const sizeFlag = Flags.custom<number, Bounds>({
+  helpValue: '<size>',
+  parse: async (text, _context, options) => within(parseSize(text), text, options, writeSize),
+});
+
+/** A flag holding milliseconds: `--max-wait 15m`. */
+export const durationFlag = Flags.custom<number, Bounds>({
+  helpValue: '<duration>',
+  parse: async (text, _context, options) => within(parseDuration(text), text, options, writeDuration),
+});
+
+/** A flag holding bytes per second: `--bwlimit 40MiB/s`. */
+export const rateFlag = Flags.custom<number, Bounds>({
+  helpValue: '<rate>',
+  parse: async (text, _context, options) => within(parseRate(text), text, options, (rate) => `${writeSize(rate)}/s`),
+});
+
+/** A flag holding a whole number: `--concurrency 4`. Range checked by oclif. */
+export const countFlag = Flags.integer;
+
+/** How progress is shown; spread into the flags of a command that has a live view. */
+export const screenFlags = {
+  tui: Flags.boolean({
+    allowNo: true,
+    helpGroup: 'OUTPUT',
+    summary: 'Show the live view, or plain lines. Default: the live view on a terminal, outside CI.',
+  }),
+  'progress-interval': durationFlag({
+    helpGroup: 'OUTPUT',
+    default: 30_000,
+    defaultHelp: async () => '30s',
+    max: 86_400_000,
+    summary: 'Time between two plain lines; 0 prints none but the first and the summary.',
+  }),
+};
