@@ -6,13 +6,18 @@ export type LineFormat = 'episode' | 'trace';
 /** One line of a batch: the exact bytes that travel, and the source range they came from. */
 export type BatchLine = {
   readonly chunk: number;
-  /** Source range inside the uncompressed chunk. `length` may differ from `bytes.length` when a run was stamped. */
+  /** Source range inside the uncompressed chunk. `length` differs from `byteLength` when a run was stamped. */
   readonly offset: number;
   readonly length: number;
   readonly lineNumber: number;
   /** Episode or trace id, null where the record has none. */
   readonly id: string | null;
-  readonly bytes: Buffer;
+  /** The exact bytes that travel, LF included if the source had one, in slices: a stamp edits without copying. */
+  readonly parts: readonly Buffer[];
+  /** Sum of the parts' lengths. */
+  readonly byteLength: number;
+  /** The last source bytes of the line, at most 64: the journal's evidence that the chunk is still the same. */
+  readonly sourceTail: Buffer;
 };
 
 /** What one request carries. Cut by the rules of spec 06 section 3 alone: same input, same batches, same keys. */
@@ -36,7 +41,51 @@ export type PackedBatch = {
 };
 
 /** The service's acceptance of one batch. */
-export type Receipt = { readonly uploadId: string; readonly status: string };
+export type Receipt = {
+  readonly uploadId: string;
+  readonly status: string;
+  /** What differs from our digest or from `committed`, one line; null when the receipt is as expected. */
+  readonly mismatch: string | null;
+};
+
+/** A line that is not stored and will not be, at its source address. */
+export type RejectedLine = {
+  readonly chunk: number;
+  readonly offset: number;
+  readonly length: number;
+  readonly lineNumber: number;
+  readonly id: string | null;
+  /** A code of the service's error table, or one of ours: `line_too_large`, `duplicate_*`, `wrong_unit`, `bad_receipt`. */
+  readonly code: string;
+  readonly message: string;
+};
+
+/** A stretch of one chunk, uncompressed bytes, end exclusive. */
+export type SourceRange = { readonly chunk: number; readonly start: number; readonly end: number };
+
+/** What a batch becomes in the journal: the source range it settles, and what travelled. */
+export type BatchRange = SourceRange & {
+  readonly format: LineFormat;
+  readonly lines: number;
+  /** Uncompressed bytes as sent; differs from `end - start` when runs were stamped or lines left out. */
+  readonly sentBytes: number;
+  /** SHA-256 of the bytes as sent, 64 lower-case hex. */
+  readonly digest: string;
+  /** Last source bytes of the range, at most 64, to recognise a rewritten chunk. */
+  readonly tail: Buffer;
+};
+
+/**
+ * Where settled work is remembered. A call resolves when the fact is durable, or when the journal has given up and
+ * told so once: it never rejects, since an upload is correct without a journal (U2), only dearer to repeat.
+ */
+export type UploadJournal = {
+  /** Before the first attempt: pins the cut, so that a repeat sends the same bytes under the same key. */
+  planned(range: BatchRange): Promise<void>;
+  /** After the receipt, never before. */
+  stored(range: BatchRange): Promise<void>;
+  rejected(line: RejectedLine): Promise<void>;
+};
 
 /**
  * One attempt to hand over a batch.

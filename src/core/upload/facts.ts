@@ -1,0 +1,92 @@
+/**
+ * What an upload must know of one line, read from its bytes by a structural walk: ids, environment, run identity of
+ * the envelope and of every trace, each with its byte range so that a stamp can edit it in place. Payloads are passed
+ * over, never parsed.
+ */
+import { type Picked, pick, type Selector, valueOf } from '../scan/pick.js';
+import type { LineFormat } from './types.js';
+
+/** A member of a run object: where its value stands, and the value when it is a string. */
+export type FieldFacts = { readonly start: number; readonly end: number; readonly value: string | null };
+
+/** The value of a `run` key. `id` and `type` are null when the run has no such member or is not an object. */
+export type RunFacts = {
+  readonly isObject: boolean;
+  readonly start: number;
+  readonly end: number;
+  readonly id: FieldFacts | null;
+  readonly type: FieldFacts | null;
+};
+
+/** One object that can carry a run: an episode envelope or a trace. `end` is exclusive, so `end - 1` is its brace. */
+export type CarrierFacts = {
+  readonly start: number;
+  readonly end: number;
+  readonly id: string | null;
+  readonly run: RunFacts | null;
+  /** `info.kind` where it is a string; prime-rl stamps `train` or `eval` there (spec 02 section 2). */
+  readonly infoKind: string | null;
+};
+
+export type LineFacts = {
+  readonly format: LineFormat;
+  /** The episode or, of a trace line, the trace. */
+  readonly envelope: CarrierFacts;
+  /** Member traces in order; of a trace line the line itself. */
+  readonly traces: readonly CarrierFacts[];
+  /** `env.id`, which the service shows as environment_id (spec 06 section 4). */
+  readonly environmentId: string | null;
+};
+
+const RUN_KEYS = { id: true, type: true } as const;
+const TRACE_KEYS = { id: true, run: RUN_KEYS, info: { kind: true } } as const satisfies Selector;
+const EPISODE_KEYS = { ...TRACE_KEYS, env: { id: true }, traces: [TRACE_KEYS] } as const satisfies Selector;
+
+/**
+ * Reads the facts of one record.
+ *
+ * @param bytes one JSON text, trailing LF allowed; offsets of the result count from its first byte
+ * @returns null when the text is not a JSON object as far as the walk looks
+ */
+export function readFacts(bytes: Buffer, format: LineFormat): LineFacts | null {
+  const result = pick(bytes, format === 'episode' ? EPISODE_KEYS : TRACE_KEYS);
+  if (!result.ok || result.root.members === null) return null;
+  const { root } = result;
+  const envelope = carrier(bytes, root);
+  if (format === 'trace') return { format, envelope, traces: [envelope], environmentId: null };
+  const elements = root.members?.get('traces')?.elements ?? [];
+  const traces = elements.filter((element) => element.members !== null).map((element) => carrier(bytes, element));
+  const environment = root.members?.get('env')?.members?.get('id');
+  return { format, envelope, traces, environmentId: stringOf(bytes, environment) };
+}
+
+function carrier(bytes: Buffer, object: Picked): CarrierFacts {
+  const members = object.members;
+  const run = members?.get('run');
+  return {
+    start: object.start,
+    end: object.end,
+    id: stringOf(bytes, members?.get('id')),
+    run: run === undefined ? null : runFacts(bytes, run),
+    infoKind: stringOf(bytes, members?.get('info')?.members?.get('kind')),
+  };
+}
+
+function runFacts(bytes: Buffer, run: Picked): RunFacts {
+  return {
+    isObject: run.kind === 'object',
+    start: run.start,
+    end: run.end,
+    id: field(bytes, run.members?.get('id')),
+    type: field(bytes, run.members?.get('type')),
+  };
+}
+
+function field(bytes: Buffer, picked: Picked | undefined): FieldFacts | null {
+  return picked === undefined ? null : { start: picked.start, end: picked.end, value: stringOf(bytes, picked) };
+}
+
+function stringOf(bytes: Buffer, picked: Picked | undefined): string | null {
+  if (picked === undefined || picked.kind !== 'string') return null;
+  return valueOf(bytes, picked) as string; // a picked string parses to a string
+}

@@ -1,0 +1,34 @@
+/** Every number of the upload wire, in one place (spec 06 sections 2, 3 and 6; reliability.md U10 and U13). */
+
+const MIB = 1024 * 1024;
+
+/** Uncompressed bytes a request aims at; chosen upstream to stay under a 32 MiB gateway cap. */
+export const DEFAULT_TARGET_BATCH_BYTES = 30 * MIB;
+/** Hard cap of the service on uncompressed bytes a request; a target must lie in 1 to this. */
+export const MAX_BATCH_BYTES = 256 * MIB;
+/** Cap of the service on one line, without trailing LFs but with CR. */
+export const MAX_LINE_BYTES = 64 * MIB;
+/** Cap of the service on lines a request. */
+export const MAX_BATCH_LINES = 1_000_000;
+/** Cap of the gateway on one request body; a body above it may be refused before the service sees it. */
+export const GATEWAY_REQUEST_BYTES = 32 * MIB;
+
+/** Attempts for one batch, the first included. */
+export const DEFAULT_MAX_ATTEMPTS = 5;
+/** Longest wait that the service may ask for with Retry-After (`--max-wait`). */
+export const DEFAULT_MAX_WAIT_MS = 15 * 60_000;
+/** Longest own back-off, before jitter. */
+export const MAX_BACKOFF_MS = 30_000;
+/** First own back-off; doubles with each attempt. */
+export const FIRST_BACKOFF_MS = 1_000;
+/** Attempts for one read. */
+export const READ_ATTEMPTS = 3;
+
+/** Establishing a connection, TLS included. */
+export const CONNECT_TIMEOUT_MS = 10_000;
+/** Longest time without a byte accepted by the peer or received from it. Total time has no limit (U13). */
+export const PROGRESS_TIMEOUT_MS = 60_000;
+/** Redirects followed for one attempt. */
+export const MAX_REDIRECTS = 5;
+/** Most bytes read of an answer to an upload; receipts and error bodies are a few hundred. */
+export const MAX_ANSWER_BYTES = MIB;

@@ -1,0 +1,50 @@
+/** Turns one record of a run into a line that can travel: its format, its ids, its run stamp if one is asked for. */
+import type { StreamRecord } from '../scan/types.js';
+import { type RunStamp, stampRun } from '../stream/stamp.js';
+import type { Candidate } from './batcher.js';
+import { rejectLine } from './batcher.js';
+import { type LineFacts, readFacts } from './facts.js';
+import type { BatchLine, RejectedLine } from './types.js';
+
+/** Bytes of a source kept as evidence in the journal. */
+export const TAIL_BYTES = 64;
+
+export type Prepared =
+  | { readonly ok: true; readonly candidate: Candidate; readonly facts: LineFacts; readonly wasStamped: boolean }
+  | { readonly ok: false; readonly rejected: RejectedLine };
+
+/**
+ * Prepares one record.
+ *
+ * @param stamp null sends the bytes as they are (`--no-stamp`)
+ * @returns rejected with `wrong_unit` for anything but an episode or a trace, and with `invalid_trace` for a record
+ *   that is not a JSON object as far as its ids can be looked for
+ */
+export function prepareRecord(record: StreamRecord, stamp: RunStamp | null): Prepared {
+  const unstamped = lineOf(record, null, [record.bytes]);
+  if (record.unit !== 'episode' && record.unit !== 'trace') {
+    return reject(unstamped, 'wrong_unit', `the record is of kind ${record.unit}; only episodes and traces are uploaded`);
+  }
+  const facts = readFacts(record.bytes, record.unit);
+  if (facts === null) return reject(unstamped, 'invalid_trace', 'the record is not a readable JSON object');
+  const parts = stamp === null ? [record.bytes] : stampRun(record.bytes, facts, stamp);
+  const candidate: Candidate = {
+    format: facts.format,
+    line: lineOf(record, facts.envelope.id, parts),
+    episodeId: facts.format === 'episode' ? facts.envelope.id : null,
+    traceIds: facts.traces.flatMap((trace) => (trace.id === null ? [] : [trace.id])),
+    rows: facts.format === 'episode' ? 1 + facts.traces.length : 1,
+  };
+  return { ok: true, candidate, facts, wasStamped: parts[0] !== record.bytes };
+}
+
+function lineOf(record: StreamRecord, id: string | null, parts: readonly Buffer[]): BatchLine {
+  const { chunk, offset, length, lineNumber, bytes } = record;
+  const byteLength = parts.reduce((sum, part) => sum + part.length, 0);
+  const sourceTail = bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES));
+  return { chunk, offset, length, lineNumber, id, parts, byteLength, sourceTail };
+}
+
+function reject(line: BatchLine, code: string, message: string): Prepared {
+  return { ok: false, rejected: rejectLine(line, code, message) };
+}

@@ -1,0 +1,63 @@
+/** Names what went wrong on a connection: undici's and Node's error codes as an Attempt with a message a user can use. */
+import type { Attempt } from '../core/upload/types.js';
+
+/** No byte was accepted or received for the whole progress budget. */
+export class StallError extends Error {
+  readonly code = 'PRL_STALL';
+}
+
+/** How far an exchange came when it failed. */
+export type ExchangeProgress = { readonly origin: string; readonly acceptedBytes: number; readonly bodyBytes: number };
+
+type Known = { readonly code: string; readonly text: string };
+
+const KNOWN: Readonly<Record<string, Known>> = {
+  ECONNREFUSED: { code: 'connection_refused', text: 'connection refused' },
+  ECONNRESET: { code: 'connection_reset', text: 'connection reset' },
+  EPIPE: { code: 'connection_reset', text: 'connection reset' },
+  UND_ERR_SOCKET: { code: 'connection_closed', text: 'connection closed before the answer' },
+  UND_ERR_CONNECT_TIMEOUT: { code: 'connect_timeout', text: 'no connection within the connect time-out' },
+  ETIMEDOUT: { code: 'connect_timeout', text: 'connection timed out' },
+  ENOTFOUND: { code: 'host_not_found', text: 'host name not found' },
+  EAI_AGAIN: { code: 'host_not_found', text: 'host name lookup failed for now' },
+  EHOSTUNREACH: { code: 'unreachable', text: 'host unreachable' },
+  ENETUNREACH: { code: 'unreachable', text: 'network unreachable' },
+  PRL_STALL: { code: 'stalled', text: 'stalled' },
+};
+
+/** A certificate that is not trusted will not be trusted on the next attempt either. */
+const CERTIFICATE = /^(?:CERT_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
+
+/** @param error what undici or the exchange threw; never shown as it is, since it may quote headers */
+export function failureOf(error: unknown, progress: ExchangeProgress): Attempt {
+  const code = codeOf(error);
+  if (CERTIFICATE.test(code)) {
+    const message = `the certificate of ${progress.origin} is not trusted (${code}); add its authority with NODE_EXTRA_CA_CERTS`;
+    return { outcome: 'stop', status: null, code: 'untrusted_certificate', message, errorCode: 'PRL_ERR_USAGE' };
+  }
+  const known = KNOWN[code] ?? unknownFailure(code);
+  const detail = error instanceof StallError ? `: ${error.message}` : '';
+  const message = `${known.text} by ${progress.origin} after ${progress.acceptedBytes} of ${progress.bodyBytes} bytes${detail}`;
+  return { outcome: 'retry', status: null, code: known.code, message, retryAfterMs: null };
+}
+
+/** The attempt was given up by us. */
+export function abortedAttempt(): Attempt {
+  return { outcome: 'retry', status: null, code: 'aborted', message: 'the upload was stopped', retryAfterMs: null };
+}
+
+function unknownFailure(code: string): Known {
+  if (code.startsWith('HPE_')) return { code: 'broken_answer', text: `answer is not HTTP (${code})` };
+  return { code: 'connection_failed', text: code === '' ? 'connection failed' : `connection failed (${code})` };
+}
+
+/** The first code along the causes; a refused connection to several addresses hides its code in an AggregateError. */
+function codeOf(error: unknown): string {
+  let current: unknown = error;
+  for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
+    const { code } = current as { code?: unknown };
+    if (typeof code === 'string' && code !== '') return code;
+    current = current instanceof AggregateError ? current.errors[0] : current.cause;
+  }
+  return '';
+}

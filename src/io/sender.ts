@@ -1,0 +1,195 @@
+/**
+ * Hands one packed batch to a traces service over HTTP: headers of spec 06 section 2, redirects, answer to Attempt.
+ * One call is one attempt; it never retries and never throws for a peer's doing. The key goes into one header and
+ * nowhere else: it is cut out of whatever the peer says.
+ */
+import { Agent } from 'undici';
+import { PrlError } from '../core/errors.js';
+import { attemptOf } from '../core/upload/answer.js';
+import { normalizeBaseUrl, travelsInClear } from '../core/upload/base-url.js';
+import { CONNECT_TIMEOUT_MS, MAX_REDIRECTS } from '../core/upload/limits.js';
+import type { Attempt, PackedBatch, Sender } from '../core/upload/types.js';
+import { type ExchangeAnswer, type ExchangeOptions, exchange } from './sender-exchange.js';
+import { abortedAttempt, failureOf } from './sender-failure.js';
+
+export type ServiceAccess = {
+  /** With or without `/api/v1`. */
+  readonly baseUrl: string;
+  /** Empty means none, which only a loopback service accepts. */
+  readonly apiKey: string;
+  /** Null or empty: personal. */
+  readonly teamId: string | null;
+  /** Version of prl, for User-Agent. */
+  readonly version: string;
+  /** Allows the key over plain HTTP to other machines (`--insecure`). */
+  readonly insecure?: boolean;
+  /** More certificate authorities, PEM, besides the built-in ones. */
+  readonly certificateAuthority?: string;
+  /** Default 60,000 ms without progress. */
+  readonly progressTimeoutMs?: number;
+};
+
+export type HttpSender = Sender & {
+  /** Body bytes that sockets have taken over since construction, repeats included. */
+  readonly wireBytes: number;
+  close(): Promise<void>;
+};
+
+/** Where the next request of an attempt goes; credentials are dropped for good once the origin changes. */
+type Target = { readonly url: URL; readonly path: string; readonly sendsCredentials: boolean };
+
+/** @throws PrlError `PRL_ERR_USAGE` for an unusable URL or key, and for a key that would travel in clear */
+export function createSender(access: ServiceAccess): HttpSender {
+  return new TracesSender(access);
+}
+
+/** The checks that every client of the service makes before it sends anything. Returns the base URL, normalised. */
+export function checkAccess(access: ServiceAccess): URL {
+  const base = new URL(normalizeBaseUrl(access.baseUrl));
+  if (access.apiKey !== '' && !/^[\x21-\x7e]+$/.test(access.apiKey)) {
+    throw new PrlError('PRL_ERR_USAGE', 'the API key holds white space or characters outside ASCII');
+  }
+  if (access.teamId !== null && !/^[\x21-\x7e]*$/.test(access.teamId)) {
+    throw new PrlError('PRL_ERR_USAGE', 'the team id holds white space or characters outside ASCII');
+  }
+  if (travelsInClear(base) && access.insecure !== true) {
+    throw new PrlError('PRL_ERR_USAGE', `${base.origin} is plain HTTP on another machine; key and records would travel in clear`, {
+      hint: 'Use https, or --insecure if the network is yours.',
+    });
+  }
+  if (access.apiKey === '' && base.protocol === 'https:') {
+    throw new PrlError('PRL_ERR_USAGE', `no API key for ${base.origin}`, { hint: 'Set PRIME_API_KEY.' });
+  }
+  return base;
+}
+
+/** Headers that identify the caller. */
+export function identityHeaders(access: ServiceAccess, sendsCredentials: boolean): Record<string, string> {
+  const headers: Record<string, string> = { 'User-Agent': `prl/${access.version} node/${process.versions.node}` };
+  if (!sendsCredentials) return headers;
+  if (access.apiKey !== '') headers.Authorization = `Bearer ${access.apiKey}`;
+  if (access.teamId !== null && access.teamId !== '') headers['X-Prime-Team-ID'] = access.teamId;
+  return headers;
+}
+
+/** A connection pool without time limits of its own: progress is watched per exchange. */
+export function createAgent(access: ServiceAccess): Agent {
+  const { certificateAuthority: ca } = access;
+  return new Agent({
+    connect: { timeout: CONNECT_TIMEOUT_MS, ...(ca === undefined ? {} : { ca }) },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // One request a connection at a time: a cut body must cost no other request.
+    pipelining: 1,
+    allowH2: false,
+  });
+}
+
+class TracesSender implements HttpSender {
+  readonly #access: ServiceAccess;
+  readonly #base: URL;
+  readonly #agent: Agent;
+  wireBytes = 0;
+
+  constructor(access: ServiceAccess) {
+    this.#access = access;
+    this.#base = checkAccess(access);
+    this.#agent = createAgent(access);
+  }
+
+  async send(batch: PackedBatch, signal: AbortSignal): Promise<Attempt> {
+    const path = `${this.#base.pathname.replace(/\/$/, '')}/api/v1/traces`;
+    let target: Target = { url: this.#base, path, sendsCredentials: true };
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+      if (signal.aborted) return abortedAttempt();
+      const result = await exchange(
+        {
+          origin: target.url.origin,
+          path: target.path,
+          headers: this.#headers(batch, target.sendsCredentials),
+          slices: batch.body,
+          bodyBytes: batch.bodyBytes,
+        },
+        this.#options(signal),
+      );
+      if (!result.ok) return signal.aborted ? abortedAttempt() : failureOf(result.error, result.progress);
+      const { answer } = result;
+      if (answer.status < 300 || answer.status >= 400) return this.#attempt(answer, batch, target);
+      const next = this.#follow(target, answer);
+      if ('outcome' in next) return next;
+      target = next;
+    }
+    return redirectError(0, `more than ${MAX_REDIRECTS} redirects from ${this.#base.origin}`);
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  #options(signal: AbortSignal): ExchangeOptions {
+    const { progressTimeoutMs } = this.#access;
+    const onAccepted = (bytes: number): void => {
+      this.wireBytes += bytes;
+    };
+    return { agent: this.#agent, signal, onAccepted, ...(progressTimeoutMs === undefined ? {} : { progressTimeoutMs }) };
+  }
+
+  #headers(batch: PackedBatch, sendsCredentials: boolean): Record<string, string> {
+    return {
+      ...identityHeaders(this.#access, sendsCredentials),
+      'Idempotency-Key': `sha256:${batch.digest}`,
+      ...(batch.format === 'episode' ? { 'X-Prime-Line-Format': 'episode' } : {}),
+      'Content-Type': batch.contentType,
+      'Content-Length': String(batch.bodyBytes),
+    };
+  }
+
+  #attempt(answer: ExchangeAnswer, batch: PackedBatch, target: Target): Attempt {
+    if (answer.status < 300 && !answer.isWhole) {
+      const message = `connection to ${target.url.origin} broke inside the receipt`;
+      return { outcome: 'retry', status: answer.status, code: 'broken_answer', message, retryAfterMs: null };
+    }
+    const { status } = answer;
+    const body = this.#redact(answer.body);
+    return attemptOf(
+      { status, body, retryAfter: header(answer, 'retry-after'), date: header(answer, 'date') },
+      batch.digest,
+      Date.now(),
+    );
+  }
+
+  /** 307 and 308 keep method and body; anything else would turn the upload into a GET and lose it. */
+  #follow(from: Target, answer: ExchangeAnswer): Target | Attempt {
+    const { status } = answer;
+    const location = header(answer, 'location');
+    if (status !== 307 && status !== 308) {
+      return redirectError(status, `${from.url.origin} answers uploads with a redirect of kind ${status}, which would lose the body`);
+    }
+    const origin = from.url.origin + from.path;
+    if (location === null || !URL.canParse(location, origin)) {
+      return redirectError(status, `${from.url.origin} answers ${status} without a usable Location`);
+    }
+    const url = new URL(location, origin);
+    if (url.protocol !== 'https:' && travelsInClear(url) && this.#access.insecure !== true) {
+      return redirectError(status, `${from.url.origin} redirects to ${url.origin}, which is plain HTTP`);
+    }
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+      return redirectError(status, `${from.url.origin} redirects to ${url.protocol}, which is not HTTP`);
+    }
+    const sendsCredentials = from.sendsCredentials && url.origin === from.url.origin;
+    return { url, path: url.pathname + url.search, sendsCredentials };
+  }
+
+  #redact(text: string): string {
+    return this.#access.apiKey === '' ? text : text.replaceAll(this.#access.apiKey, '[key]');
+  }
+}
+
+function redirectError(status: number, message: string): Attempt {
+  return { outcome: 'stop', status, code: 'bad_redirect', message, errorCode: 'PRL_ERR_USAGE' };
+}
+
+function header(answer: ExchangeAnswer, name: string): string | null {
+  const value = answer.headers[name];
+  return (Array.isArray(value) ? value[0] : value) ?? null;
+}
