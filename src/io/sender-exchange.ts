@@ -57,7 +57,14 @@ export async function exchange(request: Exchange, options: ExchangeOptions): Pro
   try {
     const { origin, path, headers } = request;
     const signal = AbortSignal.any([options.signal, watch.signal]);
-    const response = await options.agent.request({ origin, path, method: 'POST', headers: { ...headers }, body, signal });
+    const response = await options.agent.request({
+      origin,
+      path,
+      method: 'POST',
+      headers: { ...headers },
+      body,
+      signal,
+    });
     const isEarly = !body.isComplete;
     body.stop();
     watch.answering(isEarly ? EARLY_ANSWER_GRACE_MS : null);

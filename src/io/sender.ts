@@ -53,9 +53,13 @@ export function checkAccess(access: ServiceAccess): URL {
     throw new PrlError('PRL_ERR_USAGE', 'the team id holds white space or characters outside ASCII');
   }
   if (travelsInClear(base) && access.insecure !== true) {
-    throw new PrlError('PRL_ERR_USAGE', `${base.origin} is plain HTTP on another machine; key and records would travel in clear`, {
-      hint: 'Use https, or --insecure if the network is yours.',
-    });
+    throw new PrlError(
+      'PRL_ERR_USAGE',
+      `${base.origin} is plain HTTP on another machine; key and records would travel in clear`,
+      {
+        hint: 'Use https, or --insecure if the network is yours.',
+      },
+    );
   }
   if (access.apiKey === '' && base.protocol === 'https:') {
     throw new PrlError('PRL_ERR_USAGE', `no API key for ${base.origin}`, { hint: 'Set PRIME_API_KEY.' });
@@ -131,7 +135,12 @@ class TracesSender implements HttpSender {
     const onAccepted = (bytes: number): void => {
       this.wireBytes += bytes;
     };
-    return { agent: this.#agent, signal, onAccepted, ...(progressTimeoutMs === undefined ? {} : { progressTimeoutMs }) };
+    return {
+      agent: this.#agent,
+      signal,
+      onAccepted,
+      ...(progressTimeoutMs === undefined ? {} : { progressTimeoutMs }),
+    };
   }
 
   #headers(batch: PackedBatch, sendsCredentials: boolean): Record<string, string> {
@@ -163,7 +172,10 @@ class TracesSender implements HttpSender {
     const { status } = answer;
     const location = header(answer, 'location');
     if (status !== 307 && status !== 308) {
-      return redirectError(status, `${from.url.origin} answers uploads with a redirect of kind ${status}, which would lose the body`);
+      return redirectError(
+        status,
+        `${from.url.origin} answers uploads with a redirect of kind ${status}, which would lose the body`,
+      );
     }
     const origin = from.url.origin + from.path;
     if (location === null || !URL.canParse(location, origin)) {

@@ -69,11 +69,15 @@ function stopOf(status: number, code: string | null, message: string): Attempt |
     message: text,
     errorCode,
   });
-  if (status === 401) return stop('PRL_ERR_AUTH', 'the service refused the API key (401); check PRIME_API_KEY and its scopes');
-  if (status === 402) return stop('PRL_ERR_AUTH', 'the service asks for payment (402); check the billing status of the account');
+  if (status === 401)
+    return stop('PRL_ERR_AUTH', 'the service refused the API key (401); check PRIME_API_KEY and its scopes');
+  if (status === 402)
+    return stop('PRL_ERR_AUTH', 'the service asks for payment (402); check the billing status of the account');
   if (status === 403) return stop('PRL_ERR_AUTH', `the service forbids the upload (403): ${message}`);
-  if (WRONG_URL.has(status)) return stop('PRL_ERR_USAGE', `no traces service answers at this URL (HTTP ${status}): ${message}`);
-  if (code !== null && REQUEST_CODES.has(code)) return stop('PRL_ERR_USAGE', `the service refused the request itself (${code}): ${message}`);
+  if (WRONG_URL.has(status))
+    return stop('PRL_ERR_USAGE', `no traces service answers at this URL (HTTP ${status}): ${message}`);
+  if (code !== null && REQUEST_CODES.has(code))
+    return stop('PRL_ERR_USAGE', `the service refused the request itself (${code}): ${message}`);
   if (status < 400) return stop('PRL_ERR_USAGE', `the service answered HTTP ${status} to an upload`);
   if (status >= 500) return stop('PRL_ERR_TEMPORARY', `the service failed with HTTP ${status}: ${message}`);
   return null;

@@ -58,7 +58,10 @@ export class Batcher {
     this.#maxLines = options.maxLines ?? MAX_BATCH_LINES;
     this.#maxRows = options.maxRows ?? Number.POSITIVE_INFINITY;
     if (!(this.#targetBytes >= 1 && this.#targetBytes <= MAX_BATCH_BYTES)) {
-      throw new PrlError('PRL_ERR_USAGE', `batch size is ${this.#targetBytes} bytes, allowed are 1 to ${MAX_BATCH_BYTES}`);
+      throw new PrlError(
+        'PRL_ERR_USAGE',
+        `batch size is ${this.#targetBytes} bytes, allowed are 1 to ${MAX_BATCH_BYTES}`,
+      );
     }
   }
 
@@ -69,7 +72,8 @@ export class Batcher {
   push(candidate: Candidate, pinned = false): Pushed {
     const { line } = candidate;
     const contentBytes = contentLength(line);
-    if (contentBytes > this.#maxLineBytes) return { closed: null, rejected: tooLarge(line, contentBytes, this.#maxLineBytes) };
+    if (contentBytes > this.#maxLineBytes)
+      return { closed: null, rejected: tooLarge(line, contentBytes, this.#maxLineBytes) };
     const ownDuplicate = duplicateWithin(candidate);
     if (ownDuplicate !== null) return { closed: null, rejected: ownDuplicate };
     const closes = this.#open !== null && this.#closesBefore(this.#open, candidate, pinned);

@@ -3,7 +3,7 @@
  * the envelope and of every trace, each with its byte range so that a stamp can edit it in place. Payloads are passed
  * over, never parsed.
  */
-import { type Picked, pick, type Selector, valueOf } from '../scan/pick.js';
+import { type Picked, valueOf as parsePicked, pick, type Selector } from '../scan/pick.js';
 import type { LineFormat } from './types.js';
 
 /** A member of a run object: where its value stands, and the value when it is a string. */
@@ -88,5 +88,5 @@ function field(bytes: Buffer, picked: Picked | undefined): FieldFacts | null {
 
 function stringOf(bytes: Buffer, picked: Picked | undefined): string | null {
   if (picked === undefined || picked.kind !== 'string') return null;
-  return valueOf(bytes, picked) as string; // a picked string parses to a string
+  return parsePicked(bytes, picked) as string; // a picked string parses to a string
 }

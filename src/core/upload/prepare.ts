@@ -1,6 +1,8 @@
 /** Turns one record of a run into a line that can travel: its format, its ids, its run stamp if one is asked for. */
+
+import { PrlError } from '../errors.js';
 import type { StreamRecord } from '../scan/types.js';
-import { type RunStamp, stampRun } from '../stream/stamp.js';
+import { type RunStamp, runIdOf, stampRun } from '../stream/stamp.js';
 import type { Candidate } from './batcher.js';
 import { rejectLine } from './batcher.js';
 import { type LineFacts, readFacts } from './facts.js';
@@ -19,14 +21,20 @@ export type Prepared =
  * @param stamp null sends the bytes as they are (`--no-stamp`)
  * @returns rejected with `wrong_unit` for anything but an episode or a trace, and with `invalid_trace` for a record
  *   that is not a JSON object as far as its ids can be looked for
+ * @throws PrlError `PRL_ERR_USAGE` when a stamp is asked for and neither the record nor the caller names a run
  */
 export function prepareRecord(record: StreamRecord, stamp: RunStamp | null): Prepared {
   const unstamped = lineOf(record, null, [record.bytes]);
   if (record.unit !== 'episode' && record.unit !== 'trace') {
-    return reject(unstamped, 'wrong_unit', `the record is of kind ${record.unit}; only episodes and traces are uploaded`);
+    return reject(
+      unstamped,
+      'wrong_unit',
+      `the record is of kind ${record.unit}; only episodes and traces are uploaded`,
+    );
   }
   const facts = readFacts(record.bytes, record.unit);
   if (facts === null) return reject(unstamped, 'invalid_trace', 'the record is not a readable JSON object');
+  if (stamp !== null && runIdOf(facts, stamp) === null) throw missingRunId(record);
   const parts = stamp === null ? [record.bytes] : stampRun(record.bytes, facts, stamp);
   const candidate: Candidate = {
     format: facts.format,
@@ -43,6 +51,14 @@ function lineOf(record: StreamRecord, id: string | null, parts: readonly Buffer[
   const byteLength = parts.reduce((sum, part) => sum + part.length, 0);
   const sourceTail = bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES));
   return { chunk, offset, length, lineNumber, id, parts, byteLength, sourceTail };
+}
+
+function missingRunId({ chunk, offset, lineNumber }: StreamRecord): PrlError {
+  return new PrlError(
+    'PRL_ERR_USAGE',
+    `the record on line ${lineNumber} of chunk ${chunk} (byte ${offset}) names no run, and none was given`,
+    { hint: 'Give one with --run-id or PRL_RUN_ID, or send the records as they are with --no-stamp.' },
+  );
 }
 
 function reject(line: BatchLine, code: string, message: string): Prepared {

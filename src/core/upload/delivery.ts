@@ -1,0 +1,139 @@
+/**
+ * Brings one packed batch to a verdict: attempts with back-off, all of them through one gate, the same bytes each
+ * time. Counts what it does. No clock of its own.
+ */
+import { DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_WAIT_MS } from './limits.js';
+import { backoffMs, type Pass, RetryGate } from './retry.js';
+import type { Attempt, Clock, PackedBatch, Sender } from './types.js';
+
+export type DeliveryOptions = {
+  readonly sender: Sender;
+  readonly clock: Clock;
+  /** 0 inclusive to 1 exclusive. */
+  readonly random: () => number;
+  /** Attempts for one batch, the first included, 1 or more; default 5. */
+  readonly maxAttempts?: number;
+  /** Longest Retry-After that is waited for, in milliseconds; default 15 min. */
+  readonly maxWaitMs?: number;
+};
+
+/** Plain numbers; `requests` and `wireBytes` count every attempt. */
+export type DeliveryStatus = {
+  readonly requests: number;
+  readonly wireBytes: number;
+  readonly retries: number;
+  readonly inFlight: { readonly requests: number; readonly bytes: number };
+  /** While the gate is closed: until when (monotonic) and the code that closed it. */
+  readonly waiting: { readonly untilMs: number; readonly code: string } | null;
+};
+
+/** Why a batch got no verdict: the attempts are used up, or the service asks for more patience than allowed. */
+export type GaveUp = { readonly outcome: 'gave_up'; readonly message: string };
+export type Verdict = Exclude<Attempt, { outcome: 'retry' }> | GaveUp;
+
+type Retry = Extract<Attempt, { outcome: 'retry' }>;
+
+/** A wait asked for is prolonged by at most this, so that many clients do not return in one moment. */
+const MAX_ASKED_JITTER_MS = 1_000;
+
+export class Delivery {
+  readonly #options: DeliveryOptions;
+  readonly #gate: RetryGate;
+  readonly #maxAttempts: number;
+  readonly #maxWaitMs: number;
+  #requests = 0;
+  #wireBytes = 0;
+  #retries = 0;
+  #inFlightRequests = 0;
+  #inFlightBytes = 0;
+  #gateCode = '';
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+    this.#gate = new RetryGate(options.clock);
+    this.#maxAttempts = options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS;
+    this.#maxWaitMs = options.maxWaitMs ?? DEFAULT_MAX_WAIT_MS;
+  }
+
+  status(): DeliveryStatus {
+    const untilMs = this.#gate.closedUntilMs;
+    return {
+      requests: this.#requests,
+      wireBytes: this.#wireBytes,
+      retries: this.#retries,
+      inFlight: { requests: this.#inFlightRequests, bytes: this.#inFlightBytes },
+      waiting: untilMs === null ? null : { untilMs, code: this.#gateCode },
+    };
+  }
+
+  /**
+   * @param halt ends waiting between attempts
+   * @param signal ends the request under way as well
+   * @returns null when either signal came first
+   */
+  async deliver(packed: PackedBatch, halt: AbortSignal, signal: AbortSignal): Promise<Verdict | null> {
+    for (let failures = 1; ; failures += 1) {
+      const pass = await unlessAborted(this.#gate.enter(halt));
+      if (pass === null) return null;
+      const attempt = await this.#sendOnce(packed, signal);
+      if (attempt.outcome !== 'retry') {
+        this.#gate.leave(pass, true, 0);
+        return attempt;
+      }
+      const waitMs = this.#retryLater(pass, attempt, failures);
+      if (signal.aborted) return null;
+      const gaveUp = this.#patienceLeft(attempt, failures);
+      if (gaveUp !== null) return gaveUp;
+      this.#retries += 1;
+      if (waitMs === null) continue;
+      const slept = await unlessAborted(this.#options.clock.sleep(waitMs, halt).then(() => true));
+      if (slept === null) return null;
+    }
+  }
+
+  /** Closes the gate when the service named a time; else returns the wait of this batch alone. */
+  #retryLater(pass: Pass, attempt: Retry, failures: number): number | null {
+    const random = this.#options.random();
+    const ownMs = backoffMs(failures, random);
+    // 0 is a time in the past: no wish, so the own back-off holds (U10).
+    const askedMs = attempt.retryAfterMs === null || attempt.retryAfterMs === 0 ? null : attempt.retryAfterMs;
+    if (askedMs !== null) this.#gate.close(askedMs + random * Math.min(askedMs / 10, MAX_ASKED_JITTER_MS));
+    if (askedMs !== null || pass.isProbe) this.#gateCode = attempt.code;
+    this.#gate.leave(pass, false, askedMs ?? ownMs);
+    return askedMs === null ? ownMs : null;
+  }
+
+  #patienceLeft({ retryAfterMs, message, code }: Retry, failures: number): GaveUp | null {
+    if (retryAfterMs !== null && retryAfterMs > this.#maxWaitMs) {
+      const [asked, allowed] = [retryAfterMs, this.#maxWaitMs].map((ms) => `${Math.ceil(ms / 1000)} s`);
+      return {
+        outcome: 'gave_up',
+        message: `the service asks to wait ${asked}, allowed are ${allowed}: ${message} (${code})`,
+      };
+    }
+    if (failures < this.#maxAttempts) return null;
+    return { outcome: 'gave_up', message: `gave up after ${failures} attempts: ${message} (${code})` };
+  }
+
+  async #sendOnce(packed: PackedBatch, signal: AbortSignal): Promise<Attempt> {
+    this.#requests += 1;
+    this.#inFlightRequests += 1;
+    this.#inFlightBytes += packed.bodyBytes;
+    try {
+      return await this.#options.sender.send(packed, signal);
+    } finally {
+      this.#inFlightRequests -= 1;
+      this.#inFlightBytes -= packed.bodyBytes;
+      this.#wireBytes += packed.bodyBytes;
+    }
+  }
+}
+
+/** Waits reject only with an abort here; the caller gives up without a verdict. */
+async function unlessAborted<T>(waiting: Promise<T>): Promise<T | null> {
+  try {
+    return await waiting;
+  } catch {
+    return null;
+  }
+}
