@@ -1,0 +1,51 @@
+/** Where the state of an upload lives: beside the run, or keyed by the run's path in the user's state directory. */
+import { createHash } from 'node:crypto';
+import { access, constants, mkdir, realpath, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type JournalPlaces = {
+  /** Directory that takes writes; null when there is none, and nothing can be remembered. */
+  readonly writable: string | null;
+  /** A directory with an older journal that can only be read; its facts count. */
+  readonly readOnly: string | null;
+};
+
+/**
+ * @param runPath a run directory, or the one file of a bare-file upload
+ * @returns `<run>/monitors/prl` when it can be written, else `<state>/runs/<hash of the real path>`, where `<state>` is
+ *   `$PRL_STATE_DIR`, else `$XDG_STATE_HOME/prl`, else `~/.local/state/prl`. Directories are created.
+ */
+export async function findPlaces(runPath: string, environment: Environment): Promise<JournalPlaces> {
+  const inRun = (await isDirectory(runPath)) ? join(runPath, 'monitors', 'prl') : null;
+  if (inRun !== null && (await isWritable(inRun))) return { writable: inRun, readOnly: null };
+  const readOnly = inRun !== null && (await isDirectory(inRun)) ? inRun : null;
+  const identity = await realpath(runPath).catch(() => resolve(runPath)); // a vanished path still names its state
+  const key = createHash('sha256').update(identity).digest('hex').slice(0, 32);
+  const inState = join(stateDirectory(environment), 'runs', key);
+  return { writable: (await isWritable(inState)) ? inState : null, readOnly };
+}
+
+export function stateDirectory(environment: Environment): string {
+  const { PRL_STATE_DIR, XDG_STATE_HOME } = environment;
+  if (PRL_STATE_DIR !== undefined && PRL_STATE_DIR !== '') return PRL_STATE_DIR;
+  if (XDG_STATE_HOME?.startsWith('/')) return join(XDG_STATE_HOME, 'prl');
+  return join(environment.HOME || homedir(), '.local', 'state', 'prl');
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => null); // absent or forbidden: not usable as a directory
+  return stats?.isDirectory() === true;
+}
+
+async function isWritable(directory: string): Promise<boolean> {
+  try {
+    await mkdir(directory, { recursive: true });
+    await access(directory, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false; // read-only, forbidden or full: the next place is tried
+  }
+}

@@ -1,0 +1,265 @@
+/**
+ * The journal of uploads of one run: what a service has confirmed, what it refused, which cuts were made. Appended
+ * and made durable record by record; a torn tail is cut, damage is set aside, neither is ever a reason to stop. It may
+ * be deleted at any time: an upload is correct without it, only dearer to repeat.
+ */
+import { createHash } from 'node:crypto';
+import { copyFile, type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { Damage } from '../core/scan/types.js';
+import {
+  type Decoded,
+  type Destination,
+  decodeJournal,
+  encodeEntry,
+  encodeHeader,
+  type JournalEntry,
+  type RangeEntry,
+  toRangeEntry,
+} from '../core/upload/journal-format.js';
+import { ResumeState } from '../core/upload/resume.js';
+import type { BatchRange, RejectedLine, UploadJournal } from '../core/upload/types.js';
+import type { JournalPlaces } from './journal-place.js';
+
+/**
+ * Reads bytes of a chunk as they are now, uncompressed.
+ *
+ * @returns fewer bytes when the chunk ends early; null when the chunk is not there
+ */
+export type ReadRange = (chunk: number, start: number, end: number) => Promise<Buffer | null>;
+
+export type JournalOptions = {
+  readonly places: JournalPlaces;
+  readonly destination: Destination;
+  readonly readRange: ReadRange;
+  /** Told once of each thing a user should know: damage set aside, a rewritten chunk, a journal that cannot be kept. */
+  readonly onNotice: (message: string) => void;
+};
+
+/** Totals of what is stored, as sent. */
+export type CommittedTotals = { readonly episodes: number; readonly bytes: number };
+
+const FILE_NAME = 'journal';
+
+/** Opens, repairs and checks the journal of one destination. Rejects only for bugs. */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const journal = new Journal(options);
+  await journal.load();
+  return journal;
+}
+
+/** The key under which a destination's facts are kept. */
+export function destinationKey(destination: Destination): string {
+  const { baseUrl, teamId, context, stamp, stream } = destination;
+  const pairs = Object.entries(context).sort(([a], [b]) => (a < b ? -1 : 1));
+  const text = JSON.stringify([baseUrl, teamId ?? '', pairs, stamp, stream]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+export class Journal implements UploadJournal {
+  readonly resume = new ResumeState();
+  readonly #options: JournalOptions;
+  readonly #key: string;
+  /** Stored ranges by chunk; kept whole for counts and for the evidence of the last one. */
+  readonly #stored = new Map<number, RangeEntry[]>();
+  readonly #damages = new Map<string, Damage>();
+  #isKnownDestination = false;
+  #file: FileHandle | null = null;
+  #pending: Buffer[] = [];
+  #writing: Promise<void> | null = null;
+
+  constructor(options: JournalOptions) {
+    this.#options = options;
+    this.#key = destinationKey(options.destination);
+  }
+
+  /** Episodes (lines) and bytes that the service has confirmed for this destination. */
+  get committed(): CommittedTotals {
+    let episodes = 0;
+    let bytes = 0;
+    for (const ranges of this.#stored.values()) {
+      for (const range of ranges) {
+        episodes += range.lines;
+        bytes += range.sentBytes;
+      }
+    }
+    return { episodes, bytes };
+  }
+
+  get damages(): readonly Damage[] {
+    return [...this.#damages.values()];
+  }
+
+  /** Called by `openJournal`. */
+  async load(): Promise<void> {
+    const { writable, readOnly } = this.#options.places;
+    if (readOnly !== null) this.#replay(decodeJournal(await readOrEmpty(join(readOnly, FILE_NAME)), crc32));
+    if (writable === null) {
+      this.#suspend('no place to keep a journal: neither the run nor the state directory can be written');
+    } else {
+      await this.#openFile(join(writable, FILE_NAME)).catch((error: unknown) => this.#suspend(reasonOf(error)));
+    }
+    await this.#checkEvidence();
+    if (!this.#isKnownDestination) {
+      await this.#append({ kind: 'destination', to: this.#key, destination: this.#options.destination });
+    }
+  }
+
+  async planned(range: BatchRange): Promise<void> {
+    this.resume.pin(range);
+    await this.#append({ kind: 'planned', to: this.#key, range: toRangeEntry(range) });
+  }
+
+  async stored(range: BatchRange): Promise<void> {
+    const entry: JournalEntry = { kind: 'stored', to: this.#key, range: toRangeEntry(range) };
+    this.#apply(entry);
+    await this.#append(entry);
+  }
+
+  async rejected(line: RejectedLine): Promise<void> {
+    this.resume.reject(line);
+    await this.#append({ kind: 'rejected', to: this.#key, line });
+  }
+
+  /** Remembers damage, so that a rerun that passes over settled bytes still lists it. */
+  async damaged(damage: Damage): Promise<void> {
+    const entry: JournalEntry = { kind: 'damage', to: this.#key, damage };
+    if (this.#apply(entry)) await this.#append(entry);
+  }
+
+  /** Waits for what is being written and lets the file go. */
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#file?.close();
+    this.#file = null;
+  }
+
+  async #openFile(path: string): Promise<void> {
+    const bytes = await readOrEmpty(path);
+    const decoded = decodeJournal(bytes, crc32);
+    if (decoded.state === 'damaged' || decoded.state === 'foreign') await this.#setAside(path, bytes, decoded);
+    this.#replay(decoded);
+    this.#file = await open(path, 'a');
+    if (decoded.state === 'torn') await this.#file.truncate(decoded.validBytes);
+    if (decoded.validBytes === 0 && decoded.state !== 'foreign') await this.#file.appendFile(encodeHeader(crc32));
+    await this.#file.datasync();
+  }
+
+  /**
+   * Keeps the damaged file under another name and puts a fresh one in its place, beginning with what stands before the
+   * damage: that was checked record by record. There is a journal at every moment, whatever kills us.
+   */
+  async #setAside(path: string, bytes: Buffer, { validBytes, reason }: Decoded): Promise<void> {
+    const aside = `${path}.damaged-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
+    const fresh = `${path}.new`;
+    await writeFile(fresh, validBytes > 0 ? bytes.subarray(0, validBytes) : encodeHeader(crc32), { flush: true });
+    await copyFile(path, aside);
+    await rename(fresh, path);
+    this.#options.onNotice(
+      `the journal is damaged (${reason}); kept as ${aside}, a fresh one goes on from what was readable`,
+    );
+  }
+
+  #replay(decoded: Decoded): void {
+    for (const entry of decoded.entries) if (entry.to === this.#key) this.#apply(entry);
+  }
+
+  /** Takes one fact into the picture; false when it was known. */
+  #apply(entry: JournalEntry): boolean {
+    switch (entry.kind) {
+      case 'destination':
+        this.#isKnownDestination = true;
+        return true;
+      case 'planned':
+        this.resume.pin(entry.range);
+        return true;
+      case 'stored':
+        this.resume.settle(entry.range);
+        this.resume.acquit(entry.range);
+        this.#remember(entry.range);
+        return true;
+      case 'rejected':
+        this.resume.reject(entry.line);
+        return true;
+      case 'damage': {
+        const key = `${entry.damage.file}:${entry.damage.chunk}:${entry.damage.offset}:${entry.damage.kind}`;
+        const isNew = !this.#damages.has(key);
+        this.#damages.set(key, entry.damage);
+        return isNew;
+      }
+      case 'forgotten':
+        this.#forget(entry.chunk);
+        return true;
+    }
+  }
+
+  #remember(range: RangeEntry): void {
+    const ranges = this.#stored.get(range.chunk);
+    if (ranges === undefined) this.#stored.set(range.chunk, [range]);
+    else ranges.push(range);
+  }
+
+  #forget(chunk: number): void {
+    this.resume.forget(chunk);
+    this.#stored.delete(chunk);
+    for (const [key, damage] of this.#damages) if (damage.chunk === chunk) this.#damages.delete(key);
+  }
+
+  /** Compares the end of each chunk's last stored range with the chunk as it is now (U18). */
+  async #checkEvidence(): Promise<void> {
+    for (const [chunk, ranges] of [...this.#stored]) {
+      const last = ranges.reduce((latest, range) => (range.end > latest.end ? range : latest));
+      const tail = Buffer.from(last.tail, 'base64');
+      const now = await this.#options.readRange(chunk, last.end - tail.length, last.end);
+      if (now === null || now.equals(tail)) continue;
+      this.#options.onNotice(
+        `chunk ${chunk} was rewritten since an earlier upload (bytes before ${last.end} differ); it is uploaded anew`,
+      );
+      this.#forget(chunk);
+      await this.#append({ kind: 'forgotten', to: this.#key, chunk });
+    }
+  }
+
+  /** Resolves when the entry is on disk; entries that come meanwhile share one write and one sync. */
+  async #append(entry: JournalEntry): Promise<void> {
+    if (this.#file === null) return;
+    this.#pending.push(encodeEntry(entry, crc32));
+    while (this.#pending.length > 0 || this.#writing !== null) {
+      this.#writing ??= this.#flush();
+      await this.#writing;
+    }
+  }
+
+  async #flush(): Promise<void> {
+    const bytes = Buffer.concat(this.#pending);
+    this.#pending = [];
+    try {
+      await this.#file?.appendFile(bytes);
+      await this.#file?.datasync();
+    } catch (error) {
+      await this.#file?.close().catch(() => {}); // the first failure is the one to tell
+      this.#suspend(reasonOf(error));
+    } finally {
+      this.#writing = null;
+    }
+  }
+
+  /** Goes on without a journal: the next run sends again what this one cannot remember, under the same keys (U21). */
+  #suspend(reason: string): void {
+    this.#file = null;
+    this.#pending = [];
+    this.#options.onNotice(`the journal is not kept (${reason}); a repeated upload will send everything again`);
+  }
+}
+
+async function readOrEmpty(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  });
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

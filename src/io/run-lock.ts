@@ -1,0 +1,145 @@
+/**
+ * One prl writes the state of a run at a time (U19). The lock is a small file that names its owner so exactly that a
+ * dead process, an earlier boot or a reused pid is recognised and broken in silence. Where no lock can be written the
+ * upload goes on: correctness rests on idempotent requests, the lock only saves double work.
+ */
+import { randomBytes } from 'node:crypto';
+import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { PrlError } from '../core/errors.js';
+
+export type RunLock = { release(): Promise<void> };
+
+type Owner = {
+  readonly pid: number;
+  readonly host: string;
+  /** Null where the system does not tell; then the pid alone decides. */
+  readonly bootId: string | null;
+  /** Start of the process in clock ticks since boot, as in /proc. */
+  readonly processStart: string | null;
+  readonly lockedAtMs: number;
+  /** Tells this lock from another of the same process. */
+  readonly token: string;
+};
+
+const FILE_NAME = 'lock';
+const MAX_ROUNDS = 5;
+
+/**
+ * @param directory the writable directory of `findPlaces`; null takes no lock
+ * @throws PrlError `PRL_ERR_LOCKED` naming pid, host and age of a live owner
+ */
+export async function lockRun(directory: string | null): Promise<RunLock> {
+  const unlocked: RunLock = { release: async () => {} };
+  if (directory === null) return unlocked;
+  const path = join(directory, FILE_NAME);
+  const self = await describeSelf();
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const outcome = await tryCreate(path, self);
+    if (outcome === 'created') return { release: () => release(path, self) };
+    if (outcome === 'impossible') return unlocked;
+    const text = await readFile(path, 'utf8').catch(() => null); // released meanwhile: the next round takes it
+    if (text === null) continue;
+    const owner = parseOwner(text);
+    if (owner !== null && (await isAlive(owner, self))) throw lockedBy(owner, path);
+    await breakLock(path, text);
+  }
+  throw new PrlError('PRL_ERR_LOCKED', `the lock ${path} changes hands faster than it can be taken`);
+}
+
+async function tryCreate(path: string, self: Owner): Promise<'created' | 'taken' | 'impossible'> {
+  const draft = `${path}.${self.token}`;
+  try {
+    await writeFile(draft, JSON.stringify(self), { flag: 'wx' });
+    // A link appears with its content, so nobody reads half a lock.
+    await link(draft, path);
+    return 'created';
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EEXIST' ? 'taken' : 'impossible';
+  } finally {
+    await unlink(draft).catch(() => {}); // not written, or already gone
+  }
+}
+
+/** Takes a dead lock away by renaming, so that of two breakers one gets it; a live one caught by mistake goes back. */
+async function breakLock(path: string, expected: string): Promise<void> {
+  const aside = `${path}.stale-${randomBytes(6).toString('hex')}`;
+  try {
+    await rename(path, aside);
+    if ((await readFile(aside, 'utf8')) !== expected) await link(aside, path);
+  } catch {
+    // Somebody else was faster; the next round looks again.
+  } finally {
+    await unlink(aside).catch(() => {}); // the rename did not happen
+  }
+}
+
+async function release(path: string, self: Owner): Promise<void> {
+  const text = await readFile(path, 'utf8').catch(() => null); // gone already
+  if (text !== null && parseOwner(text)?.token === self.token) await unlink(path).catch(() => {}); // a race lost is fine
+}
+
+async function describeSelf(): Promise<Owner> {
+  return {
+    pid: process.pid,
+    host: hostname(),
+    bootId: await bootId(),
+    processStart: await processStart(process.pid),
+    lockedAtMs: Date.now(),
+    token: randomBytes(8).toString('hex'),
+  };
+}
+
+async function isAlive(owner: Owner, self: Owner): Promise<boolean> {
+  // Another machine's processes cannot be looked at; its lock stands.
+  if (owner.host !== self.host) return true;
+  if (owner.bootId !== null && self.bootId !== null && owner.bootId !== self.bootId) return false;
+  if (!processExists(owner.pid)) return false;
+  const start = await processStart(owner.pid);
+  return owner.processStart === null || start === null || owner.processStart === start;
+}
+
+function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it lives, under another user
+  }
+}
+
+async function bootId(): Promise<string | null> {
+  const text = await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => null); // not Linux
+  return text === null ? null : text.trim();
+}
+
+/** Field 22 of /proc/<pid>/stat; the command name before it may hold spaces and brackets. */
+async function processStart(pid: number): Promise<string | null> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null); // not Linux, or gone
+  if (text === null) return null;
+  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+}
+
+function parseOwner(text: string): Owner | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    const owner = value as Owner;
+    const isOwner =
+      typeof owner === 'object' && owner !== null && Number.isInteger(owner.pid) && typeof owner.host === 'string';
+    return isOwner ? owner : null;
+  } catch {
+    return null; // not a lock prl wrote: broken like a dead one
+  }
+}
+
+function lockedBy(owner: Owner, path: string): PrlError {
+  const ageSeconds = Math.max(0, Math.round((Date.now() - owner.lockedAtMs) / 1000));
+  return new PrlError(
+    'PRL_ERR_LOCKED',
+    `another prl owns this run: pid ${owner.pid} on ${owner.host}, for ${ageSeconds} s`,
+    {
+      hint: `Wait for it or stop it. If it cannot be alive any more, remove ${path}.`,
+    },
+  );
+}
