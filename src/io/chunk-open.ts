@@ -1,0 +1,121 @@
+/**
+ * Opens the file that holds a chunk now: plain first, then sealed, then plain once more, because sealing renames and
+ * unlinks while a run is read (R-CHK-5). What the file holds decides how it is read, never its name.
+ */
+import { type FileHandle, open } from 'node:fs/promises';
+import { isZstd } from '../core/stream/zstd-frames.js';
+import { PlainChunk } from './chunk-plain.js';
+import { readSeekTable, SealedChunk, WalkedChunk } from './chunk-sealed.js';
+import type { ChunkPiece, ChunkSource } from './chunk-source.js';
+import { systemErrorCode } from './run-fault.js';
+import type { ChunkFile, ChunkForm } from './run-types.js';
+
+const SEALED_SUFFIX = '.zst';
+
+/** What a file is, told by its first bytes; `uncompressedBytes` null when only reading tells. */
+export type ChunkShape = {
+  readonly form: Extract<ChunkForm, 'plain' | 'sealed'>;
+  readonly sizeBytes: number;
+  readonly uncompressedBytes: number | null;
+  /** Why a zstd file is read without its seek table; null when that is not so. */
+  readonly tableFault: string | null;
+};
+
+/**
+ * Opens a chunk for reading. The caller closes the source.
+ * @throws the system's error when neither form of the chunk can be opened
+ */
+export async function openChunk(file: ChunkFile): Promise<ChunkSource> {
+  const handle = await openEitherForm(file.path);
+  try {
+    const { source, shape } = await inspect(handle, file.path);
+    // What was appended since the run was opened belongs to the next pass (U17).
+    if (shape.form === 'plain' && file.form === 'plain') return new PlainChunk(handle, file.sizeBytes);
+    return source;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** Looks at a chunk without keeping it open. @throws the system's error */
+export async function inspectChunk(path: string): Promise<ChunkShape> {
+  const handle = await open(path, 'r');
+  try {
+    return (await inspect(handle, path)).shape;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openEitherForm(path: string): Promise<FileHandle> {
+  const isSealedName = path.endsWith(SEALED_SUFFIX);
+  const other = isSealedName ? path.slice(0, -SEALED_SUFFIX.length) : path + SEALED_SUFFIX;
+  let failure: unknown;
+  for (const candidate of [path, other, path]) {
+    try {
+      return await open(candidate, 'r');
+    } catch (error) {
+      failure ??= error;
+      if (systemErrorCode(error) !== 'ENOENT') throw error;
+    }
+  }
+  throw failure;
+}
+
+async function inspect(
+  handle: FileHandle,
+  path: string,
+): Promise<{ readonly source: ChunkSource; readonly shape: ChunkShape }> {
+  const { size: sizeBytes } = await handle.stat();
+  const head = Buffer.alloc(4);
+  const { bytesRead } = await handle.read(head, 0, head.length, 0);
+  if (isZstd(head.subarray(0, bytesRead))) return inspectSealed(handle, sizeBytes);
+  if (sizeBytes === 0 && path.endsWith(SEALED_SUFFIX)) {
+    return {
+      source: new LostChunk(handle, 'a sealed chunk of 0 bytes, as a power loss leaves it'),
+      shape: { form: 'sealed', sizeBytes, uncompressedBytes: null, tableFault: null },
+    };
+  }
+  return {
+    source: new PlainChunk(handle, sizeBytes),
+    shape: { form: 'plain', sizeBytes, uncompressedBytes: sizeBytes, tableFault: null },
+  };
+}
+
+async function inspectSealed(
+  handle: FileHandle,
+  sizeBytes: number,
+): Promise<{ readonly source: ChunkSource; readonly shape: ChunkShape }> {
+  const table = await readSeekTable(handle, sizeBytes);
+  if (typeof table === 'string') {
+    return {
+      source: new WalkedChunk(handle, sizeBytes),
+      shape: { form: 'sealed', sizeBytes, uncompressedBytes: null, tableFault: table },
+    };
+  }
+  return {
+    source: new SealedChunk(handle, table),
+    shape: { form: 'sealed', sizeBytes, uncompressedBytes: table.uncompressedBytes, tableFault: null },
+  };
+}
+
+/** A chunk of which nothing is left: one loss, no bytes. */
+class LostChunk implements ChunkSource {
+  readonly #handle: FileHandle;
+  readonly #reason: string;
+  readonly uncompressedBytes = null;
+
+  constructor(handle: FileHandle, reason: string) {
+    this.#handle = handle;
+    this.#reason = reason;
+  }
+
+  async *pieces(start: number): AsyncGenerator<ChunkPiece, void> {
+    yield { kind: 'lost', offset: start, bytes: 0, damage: 'corrupt_frame', reason: this.#reason };
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}

@@ -1,0 +1,29 @@
+/** Says in one clause why a file could not be read, without its path: the caller says which file. */
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'operation not permitted',
+  ENOENT: 'it no longer exists',
+  ENOTDIR: 'a part of its path is no directory',
+  EISDIR: 'it is a directory',
+  ELOOP: 'its symbolic links form a loop',
+  EIO: 'the device reported a read error',
+  EMFILE: 'too many open files in this process',
+  ENFILE: 'too many open files on this machine',
+  ENAMETOOLONG: 'its name is too long',
+  ESTALE: 'the network file system lost it',
+};
+
+/** The system's error code, or null when the error is none of the system's. */
+export function systemErrorCode(error: unknown): string | null {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  return typeof code === 'string' ? code : null;
+}
+
+/** Why reading failed, for a message; known codes in plain words, others by code and text. */
+export function describeReadError(error: unknown): string {
+  const code = systemErrorCode(error);
+  const known = code === null ? undefined : REASONS[code];
+  if (known !== undefined) return known;
+  return error instanceof Error ? error.message : String(error);
+}

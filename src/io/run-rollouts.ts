@@ -1,0 +1,39 @@
+/** Lists the files of runs that keep one file a step and kind: R1 and R0 (spec 01 section 5). */
+import { join } from 'node:path';
+import type { FileCollector } from './run-files.js';
+import { kindAt, listDirectory, ROLLOUT_FILE, type StepDirectory } from './run-layout.js';
+
+/** `all` holds every episode that arrived, `effective` a second copy of those that were trained on. */
+export type Subset = 'all' | 'effective';
+
+const KINDS = ['train', 'eval'] as const;
+
+/** Adds the R1 files of one subset: step ascending, train before eval. */
+export async function collectRollouts(
+  files: FileCollector,
+  steps: readonly StepDirectory[],
+  subset: Subset,
+): Promise<void> {
+  const other = subset === 'all' ? 'effective' : 'all';
+  let isOtherOnly = false;
+  for (const { path } of steps) {
+    for (const kind of KINDS) {
+      const isAdded = await files.add(join(path, kind, subset, 'traces.jsonl'));
+      if (!isAdded) isOtherOnly ||= (await kindAt(join(path, kind, other, 'traces.jsonl'))) === 'file';
+    }
+  }
+  if (isOtherOnly) {
+    files.notices.push(`some steps hold ${other} rollouts without ${subset} ones; only ${subset} is read`);
+  }
+}
+
+/** Adds the R0 files: step ascending, train before eval, then by name. */
+export async function collectEarlyRollouts(files: FileCollector, steps: readonly StepDirectory[]): Promise<void> {
+  for (const { path } of steps) {
+    if ((await kindAt(path)) !== 'directory') continue;
+    const names = (await listDirectory(path)).map((entry) => entry.name).filter((name) => ROLLOUT_FILE.test(name));
+    for (const kind of KINDS) {
+      for (const name of names.filter((one) => one.startsWith(kind)).sort()) await files.add(join(path, name));
+    }
+  }
+}

@@ -1,0 +1,181 @@
+/** From the path a user gives to a run that can be read: finds the layout, then lists its files in reading order. */
+import { realpath } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { PrlError } from '../core/errors.js';
+import { type ChunkHole, listChunks } from '../core/stream/chunk-names.js';
+import { describeReadError, systemErrorCode } from './run-fault.js';
+import { FileCollector } from './run-files.js';
+import {
+  type Detection,
+  detectAbove,
+  detectFromWithin,
+  detectLayout,
+  findChildRuns,
+  kindAt,
+  LAYOUT_RULES,
+  listDirectory,
+} from './run-layout.js';
+import { collectEarlyRollouts, collectRollouts, type Subset } from './run-rollouts.js';
+import { refuseUnit, sniffFile } from './run-sniff.js';
+import { collectStream } from './run-stream.js';
+import type { Run, RunLayout } from './run-types.js';
+
+export type OpenRunOptions = {
+  /** Which copy of R1 rollouts to read; default `all` (spec 01 section 5). */
+  readonly subset?: Subset;
+  /** Accept files of v0 rollouts. */
+  readonly lenient?: boolean;
+};
+
+/** Most candidates that a refusal of a run collection lists. */
+const MAX_CANDIDATES = 20;
+
+/**
+ * Opens a run: a run directory, a directory inside one, a file, or `-` for standard input. Reads a few bytes a file
+ * and writes nothing.
+ *
+ * @throws PrlError `PRL_ERR_NOT_FOUND` when the path does not exist; `PRL_ERR_USAGE` when it is a directory of runs,
+ *   has no known layout, or holds something else than episodes; `PRL_ERR_DAMAGED` when it may not be read
+ */
+export async function openRun(path: string, options: OpenRunOptions = {}): Promise<Run> {
+  const real = await resolve(path);
+  const kind = await kindAt(real);
+  if (kind === 'file') return openFile(real, options);
+  if (kind === 'directory') return openDirectory(real, options);
+  throw new PrlError('PRL_ERR_USAGE', `${path} is neither a file nor a directory`, {
+    hint: 'Pipe it into standard input and give - as RUN.',
+  });
+}
+
+async function resolve(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (cause) {
+    const code = systemErrorCode(cause);
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new PrlError('PRL_ERR_NOT_FOUND', `no such run or file: ${path}`, { cause });
+    }
+    throw new PrlError('PRL_ERR_DAMAGED', `cannot read ${path}: ${describeReadError(cause)}`, {
+      hint: 'Check the owner and mode of the path and of the directories above it.',
+      cause,
+    });
+  }
+}
+
+async function openFile(path: string, options: OpenRunOptions): Promise<Run> {
+  const root = dirname(path);
+  const files = new FileCollector(root);
+  await files.add(path);
+  const [file] = files.files;
+  if (file !== undefined) refuseUnit(path, await sniffFile(file), options.lenient ?? false);
+  return finish(files, { root, layout: 'B', rule: `rule 1: ${basename(path)} is a file` });
+}
+
+async function openDirectory(directory: string, options: OpenRunOptions): Promise<Run> {
+  const here = (await detectFromWithin(directory)) ?? (await detectLayout(directory));
+  if (here !== null) return openDetected(here, options);
+  const candidates = await findChildRuns(directory);
+  if (candidates.length > 0) throw runCollection(directory, candidates);
+  const above = await detectAbove(directory);
+  if (above !== null) return openDetected(above, options);
+  const names = (await listDirectory(directory)).map((entry) => entry.name);
+  if (listChunks(names).chunks.length > 0) return openBareStream(directory);
+  throw new PrlError(
+    'PRL_ERR_USAGE',
+    `${directory} is no run: none of these was found in it or above it: ${LAYOUT_RULES.join('; ')}`,
+    {
+      hint: 'Give a run directory, a directory inside one, or a .jsonl, .jsonl.zst or .json file.',
+    },
+  );
+}
+
+function runCollection(directory: string, candidates: readonly string[]): PrlError {
+  const shown = candidates.slice(0, MAX_CANDIDATES).join(', ');
+  const rest = candidates.length > MAX_CANDIDATES ? ` and ${candidates.length - MAX_CANDIDATES} more` : '';
+  return new PrlError('PRL_ERR_USAGE', `${directory} holds ${candidates.length} runs: ${shown}${rest}`, {
+    hint: 'Give one of them as RUN.',
+  });
+}
+
+async function openDetected(found: Detection, options: OpenRunOptions): Promise<Run> {
+  const { root, rule } = found;
+  const files = new FileCollector(root);
+  switch (found.kind) {
+    case 'R3': {
+      const holes = await collectStream(files, join(found.tracesDirectory, 'stream'), root);
+      return finish(files, { root, layout: 'R3', rule, holes, indexPath: await indexBeside(found.tracesDirectory) });
+    }
+    case 'R2':
+      await files.add(join(found.tracesDirectory, 'stream.jsonl'));
+      return finish(files, { root, layout: 'R2', rule, indexPath: await indexBeside(found.tracesDirectory) });
+    case 'R1':
+      await collectRollouts(files, found.steps, options.subset ?? 'all');
+      return finish(files, { root, layout: await refine('R1', files), rule });
+    case 'R0':
+      await collectEarlyRollouts(files, found.steps);
+      return openFlat(files, found.root, 'R0', rule, options);
+    case 'V1':
+    case 'V1a':
+      await files.add(found.path);
+      return openFlat(files, found.root, found.kind, rule, options);
+    case 'FLOW':
+      files.notices.push('a flow run keeps episodes in flight only; it has no stream of finished ones');
+      return finish(files, { root, layout: 'FLOW', rule });
+    case 'V0':
+      throw new PrlError(
+        'PRL_ERR_USAGE',
+        `${root} holds v0 results of an early verifiers (results.jsonl with metadata.json)`,
+        {
+          hint: 'They carry no episodes. Run the evaluation again with verifiers 0.4 or later, which writes traces.jsonl.',
+        },
+      );
+  }
+}
+
+/** A layout of one kind of file, whose first record is looked at: it settles the generation, or refuses the run. */
+async function openFlat(
+  files: FileCollector,
+  root: string,
+  layout: 'R0' | 'V1' | 'V1a',
+  rule: string,
+  options: OpenRunOptions,
+): Promise<Run> {
+  const [first] = files.files;
+  if (first !== undefined) refuseUnit(first.path, await sniffFile(first), options.lenient ?? false);
+  return finish(files, { root, layout: layout === 'V1' ? await refine('V1', files) : layout, rule });
+}
+
+/** Episodes or bare traces in the first file that has a record tell the later generation from the earlier. */
+async function refine(layout: 'R1' | 'V1', files: FileCollector): Promise<RunLayout> {
+  for (const file of files.files) {
+    const unit = await sniffFile(file);
+    if (unit === 'episode') return layout === 'R1' ? 'R1b' : 'V1c';
+    if (unit === 'trace') return layout === 'R1' ? 'R1a' : 'V1b';
+  }
+  return layout;
+}
+
+/** A stream directory that was copied out of its run. */
+async function openBareStream(directory: string): Promise<Run> {
+  const files = new FileCollector(directory);
+  const holes = await collectStream(files, directory, directory);
+  return finish(files, { root: directory, layout: 'R3', rule: 'rule 2: the directory holds numbered chunks', holes });
+}
+
+async function indexBeside(tracesDirectory: string): Promise<string | null> {
+  const path = join(tracesDirectory, 'stream.index.jsonl');
+  return (await kindAt(path)) === 'file' ? path : null;
+}
+
+type Found = {
+  readonly root: string;
+  readonly layout: RunLayout;
+  readonly rule: string;
+  readonly holes?: readonly ChunkHole[];
+  readonly indexPath?: string | null;
+};
+
+function finish({ files, damage, notices }: FileCollector, found: Found): Run {
+  const { root, layout, rule, holes = [], indexPath = null } = found;
+  return { root, layout, rule, files, holes, damage, notices, indexPath };
+}
