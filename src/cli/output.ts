@@ -26,8 +26,10 @@ export type OutputOptions = {
 
 type NoticeState = { count: number; shownAtMs: number; unshown: number };
 
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
+/** True for the errors of a pipe whose reader closed it, and of a terminal that went away. */
+function isReaderGone(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null;
+  return code === 'EPIPE' || code === 'EIO' || code === 'ERR_STREAM_DESTROYED';
 }
 
 /** What a command writes through. It adds one error listener to each stream and removes it in `dispose`. */
@@ -75,19 +77,19 @@ export class Output {
     if (this.#readerLeft) listener();
   }
 
-  /** Writes bytes or text to stdout and resolves when the stream can take more, or when its reader left. */
+  /**
+   * Writes bytes or text to stdout; resolves when the stream has handed them over, or when its reader left.
+   *
+   * @throws the system's error when they could not be written, e.g. ENOSPC; it becomes exit status 8.
+   */
   async data(content: string | Uint8Array): Promise<void> {
-    const { stdout } = this.#options;
     if (this.#readerLeft || content.length === 0) return;
     this.#wroteData = true;
-    if (stdout.write(content)) return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        for (const event of ['drain', 'error', 'close']) stdout.off(event, done);
-        resolve();
-      };
-      for (const event of ['drain', 'error', 'close']) stdout.on(event, done);
+    const error = await new Promise<Error | null | undefined>((resolve) => {
+      this.#options.stdout.write(content, resolve);
     });
+    if (error && !isReaderGone(error)) throw error;
+    if (error) this.#noticeReaderLeft();
   }
 
   /** Writes one line of text data. Text of a record must have passed `visible`. */
@@ -147,15 +149,17 @@ export class Output {
     this.#options.stderr.off('error', this.#stderrFailed);
   }
 
-  readonly #stdoutFailed = (error: unknown): void => {
-    if (!hasCode(error, 'EPIPE') && !hasCode(error, 'ERR_STREAM_DESTROYED')) throw error;
+  #noticeReaderLeft(): void {
     if (this.#readerLeft) return;
     this.#readerLeft = true;
     this.#onReaderLeft();
+  }
+
+  /** Other errors than a reader that left reach whoever wrote, through `data`. */
+  readonly #stdoutFailed = (error: unknown): void => {
+    if (isReaderGone(error)) this.#noticeReaderLeft();
   };
 
-  readonly #stderrFailed = (error: unknown): void => {
-    // Nobody reads the notices: the work goes on, and the exit status still tells.
-    if (!hasCode(error, 'EPIPE') && !hasCode(error, 'ERR_STREAM_DESTROYED')) throw error;
-  };
+  /** Nobody reads the notices, or their disk is full: the work goes on, and the exit status still tells. */
+  readonly #stderrFailed = (): void => {};
 }

@@ -1,0 +1,47 @@
+/** The plain-line form of the upload view (screens.md, "Plain lines"): the same figures, one line at a time. */
+import type { UploadProgress, UploadSnapshot } from '../core/snapshot.js';
+import type { Format } from './format.js';
+
+/** The first line, before anything is sent: what goes where (demands C7, P7). */
+export function uploadIntro(snapshot: UploadSnapshot, format: Format): string {
+  const runId = snapshot.runId === null ? 'the run its records name' : `run ${format.text(snapshot.runId)}`;
+  const team = snapshot.team === null ? 'none' : format.text(snapshot.team);
+  return `uploading ${format.text(snapshot.run)} to ${format.text(snapshot.url)} as ${runId} (team ${team})`;
+}
+
+/** How far the phase is, e.g. `412/1000 episodes`. */
+function phaseCount(progress: UploadProgress, format: Format): string {
+  const { phase, plan, sent, already, verify } = progress;
+  const total = plan.episodes === null ? '?' : format.count(plan.episodes);
+  if (phase === 'plan') return `${total} episodes in ${format.count(plan.chunks)} chunks`;
+  if (phase === 'verify' && verify !== null) {
+    return `verified ${format.count(verify.done)}/${format.count(verify.total)} episodes`;
+  }
+  return `${format.count(sent.episodes + already.episodes)}/${total} episodes`;
+}
+
+/** Why nothing is sent at the moment, or nothing. */
+function waitingText(progress: UploadProgress, format: Format): string[] {
+  const { waiting } = progress;
+  if (waiting === null) return [];
+  const why = waiting.asked ? 'it asked' : format.text(waiting.code ?? 'no answer');
+  return [`waiting for the service until ${format.clock(waiting.untilAtMs)} (${why})`];
+}
+
+/** One line saying where the upload is. */
+export function uploadLine(progress: UploadProgress, format: Format): string {
+  const { sent, queued, inFlight, bytesPerSecond, remainingMs } = progress;
+  return [
+    `${format.clock(progress.takenAtMs)} upload`,
+    phaseCount(progress, format),
+    format.size(progress.phase === 'plan' ? progress.plan.bytes : sent.bytes),
+    bytesPerSecond === null ? '-' : format.rate(bytesPerSecond),
+    `queue ${format.count(queued.episodes)} (${format.size(queued.bytes)})`,
+    `in flight ${inFlight.requests}`,
+    `rejected ${format.count(progress.rejected.count)}`,
+    `damaged ${format.count(progress.damaged)}`,
+    `retries ${format.count(progress.retries)}`,
+    remainingMs === null ? 'eta -' : `eta ${format.remaining(remainingMs)}`,
+    ...waitingText(progress, format),
+  ].join('  ');
+}
