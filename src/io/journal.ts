@@ -32,6 +32,11 @@ export type ReadRange = (chunk: number, start: number, end: number) => Promise<B
 export type JournalOptions = {
   readonly places: JournalPlaces;
   readonly destination: Destination;
+  /**
+   * A lasting name for each chunk number of the run as it is now: the number itself where it is part of the file's
+   * name (R3), else the path inside the run. Facts about files that are gone are kept and not used.
+   */
+  readonly chunkNames: ReadonlyMap<number, string>;
   readonly readRange: ReadRange;
   /** Told once of each thing a user should know: damage set aside, a rewritten chunk, a journal that cannot be kept. */
   readonly onNotice: (message: string) => void;
@@ -51,9 +56,9 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
 
 /** The key under which a destination's facts are kept. */
 export function destinationKey(destination: Destination): string {
-  const { baseUrl, teamId, context, stamp, stream } = destination;
+  const { baseUrl, teamId, context, stamp } = destination;
   const pairs = Object.entries(context).sort(([a], [b]) => (a < b ? -1 : 1));
-  const text = JSON.stringify([baseUrl, teamId ?? '', pairs, stamp, stream]);
+  const text = JSON.stringify([baseUrl, teamId ?? '', pairs, stamp]);
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
@@ -63,6 +68,7 @@ export class Journal implements UploadJournal {
   readonly #key: string;
   /** Stored ranges by chunk; kept whole for counts and for the evidence of the last one. */
   readonly #stored = new Map<number, RangeEntry[]>();
+  readonly #chunksByName: ReadonlyMap<string, number>;
   readonly #damages = new Map<string, Damage>();
   #isKnownDestination = false;
   #file: FileHandle | null = null;
@@ -72,6 +78,7 @@ export class Journal implements UploadJournal {
   constructor(options: JournalOptions) {
     this.#options = options;
     this.#key = destinationKey(options.destination);
+    this.#chunksByName = new Map([...options.chunkNames].map(([chunk, name]) => [name, chunk]));
   }
 
   /** Episodes (lines) and bytes that the service has confirmed for this destination. */
@@ -107,25 +114,20 @@ export class Journal implements UploadJournal {
   }
 
   async planned(range: BatchRange): Promise<void> {
-    this.resume.pin(range);
-    await this.#append({ kind: 'planned', to: this.#key, range: toRangeEntry(range) });
+    await this.#record({ kind: 'planned', to: this.#key, range: toRangeEntry(range, this.#nameOf(range.chunk)) });
   }
 
   async stored(range: BatchRange): Promise<void> {
-    const entry: JournalEntry = { kind: 'stored', to: this.#key, range: toRangeEntry(range) };
-    this.#apply(entry);
-    await this.#append(entry);
+    await this.#record({ kind: 'stored', to: this.#key, range: toRangeEntry(range, this.#nameOf(range.chunk)) });
   }
 
   async rejected(line: RejectedLine): Promise<void> {
-    this.resume.reject(line);
-    await this.#append({ kind: 'rejected', to: this.#key, line });
+    await this.#record({ kind: 'rejected', to: this.#key, file: this.#nameOf(line.chunk), line });
   }
 
   /** Remembers damage, so that a rerun that passes over settled bytes still lists it. */
   async damaged(damage: Damage): Promise<void> {
-    const entry: JournalEntry = { kind: 'damage', to: this.#key, damage };
-    if (this.#apply(entry)) await this.#append(entry);
+    await this.#record({ kind: 'damage', to: this.#key, file: this.#nameOf(damage.chunk), damage });
   }
 
   /** Waits for what is being written and lets the file go. */
@@ -165,38 +167,52 @@ export class Journal implements UploadJournal {
     for (const entry of decoded.entries) if (entry.to === this.#key) this.#apply(entry);
   }
 
-  /** Takes one fact into the picture; false when it was known. */
+  async #record(entry: JournalEntry): Promise<void> {
+    if (this.#apply(entry)) await this.#append(entry);
+  }
+
+  #nameOf(chunk: number): string {
+    return this.#options.chunkNames.get(chunk) ?? String(chunk);
+  }
+
+  /** Takes one fact into the picture; false when it is known already or is about a file that is not there. */
   #apply(entry: JournalEntry): boolean {
+    if (entry.kind === 'destination') {
+      this.#isKnownDestination = true;
+      return true;
+    }
+    const chunk = this.#chunksByName.get('range' in entry ? entry.range.file : entry.file);
+    if (chunk === undefined) return false;
     switch (entry.kind) {
-      case 'destination':
-        this.#isKnownDestination = true;
-        return true;
       case 'planned':
-        this.resume.pin(entry.range);
+        this.resume.pin({ ...entry.range, chunk });
         return true;
       case 'stored':
-        this.resume.settle(entry.range);
-        this.resume.acquit(entry.range);
-        this.#remember(entry.range);
+        this.resume.settle({ ...entry.range, chunk });
+        this.resume.acquit({ ...entry.range, chunk });
+        this.#remember(chunk, entry.range);
         return true;
       case 'rejected':
-        this.resume.reject(entry.line);
+        this.resume.reject({ ...entry.line, chunk });
         return true;
-      case 'damage': {
-        const key = `${entry.damage.file}:${entry.damage.chunk}:${entry.damage.offset}:${entry.damage.kind}`;
-        const isNew = !this.#damages.has(key);
-        this.#damages.set(key, entry.damage);
-        return isNew;
-      }
+      case 'damage':
+        return this.#noteDamage({ ...entry.damage, chunk });
       case 'forgotten':
-        this.#forget(entry.chunk);
+        this.#forget(chunk);
         return true;
     }
   }
 
-  #remember(range: RangeEntry): void {
-    const ranges = this.#stored.get(range.chunk);
-    if (ranges === undefined) this.#stored.set(range.chunk, [range]);
+  #noteDamage(damage: Damage): boolean {
+    const key = `${damage.chunk}:${damage.offset}:${damage.kind}`;
+    const isNew = !this.#damages.has(key);
+    this.#damages.set(key, damage);
+    return isNew;
+  }
+
+  #remember(chunk: number, range: RangeEntry): void {
+    const ranges = this.#stored.get(chunk);
+    if (ranges === undefined) this.#stored.set(chunk, [range]);
     else ranges.push(range);
   }
 
@@ -216,8 +232,7 @@ export class Journal implements UploadJournal {
       this.#options.onNotice(
         `chunk ${chunk} was rewritten since an earlier upload (bytes before ${last.end} differ); it is uploaded anew`,
       );
-      this.#forget(chunk);
-      await this.#append({ kind: 'forgotten', to: this.#key, chunk });
+      await this.#record({ kind: 'forgotten', to: this.#key, file: this.#nameOf(chunk) });
     }
   }
 

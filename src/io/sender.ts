@@ -9,6 +9,7 @@ import { attemptOf } from '../core/upload/answer.js';
 import { normalizeBaseUrl, travelsInClear } from '../core/upload/base-url.js';
 import { CONNECT_TIMEOUT_MS, MAX_REDIRECTS } from '../core/upload/limits.js';
 import type { Attempt, PackedBatch, Sender } from '../core/upload/types.js';
+import { followLocation, type Target } from './redirect.js';
 import { type ExchangeAnswer, type ExchangeOptions, exchange } from './sender-exchange.js';
 import { abortedAttempt, failureOf } from './sender-failure.js';
 
@@ -34,9 +35,6 @@ export type HttpSender = Sender & {
   readonly wireBytes: number;
   close(): Promise<void>;
 };
-
-/** Where the next request of an attempt goes; credentials are dropped for good once the origin changes. */
-type Target = { readonly url: URL; readonly path: string; readonly sendsCredentials: boolean };
 
 /** @throws PrlError `PRL_ERR_USAGE` for an unusable URL or key, and for a key that would travel in clear */
 export function createSender(access: ServiceAccess): HttpSender {
@@ -65,6 +63,11 @@ export function checkAccess(access: ServiceAccess): URL {
     throw new PrlError('PRL_ERR_USAGE', `no API key for ${base.origin}`, { hint: 'Set PRIME_API_KEY.' });
   }
   return base;
+}
+
+/** The raw path of a resource under the base URL's own path. */
+export function apiPath(base: URL, resource: string): string {
+  return `${base.pathname.replace(/\/$/, '')}/api/v1${resource}`;
 }
 
 /** Headers that identify the caller. */
@@ -102,13 +105,12 @@ class TracesSender implements HttpSender {
   }
 
   async send(batch: PackedBatch, signal: AbortSignal): Promise<Attempt> {
-    const path = `${this.#base.pathname.replace(/\/$/, '')}/api/v1/traces`;
-    let target: Target = { url: this.#base, path, sendsCredentials: true };
+    let target: Target = { origin: this.#base.origin, path: apiPath(this.#base, '/traces'), sendsCredentials: true };
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       if (signal.aborted) return abortedAttempt();
       const result = await exchange(
         {
-          origin: target.url.origin,
+          origin: target.origin,
           path: target.path,
           headers: this.#headers(batch, target.sendsCredentials),
           slices: batch.body,
@@ -155,7 +157,7 @@ class TracesSender implements HttpSender {
 
   #attempt(answer: ExchangeAnswer, batch: PackedBatch, target: Target): Attempt {
     if (answer.status < 300 && !answer.isWhole) {
-      const message = `connection to ${target.url.origin} broke inside the receipt`;
+      const message = `connection to ${target.origin} broke inside the receipt`;
       return { outcome: 'retry', status: answer.status, code: 'broken_answer', message, retryAfterMs: null };
     }
     const { status } = answer;
@@ -170,26 +172,15 @@ class TracesSender implements HttpSender {
   /** 307 and 308 keep method and body; anything else would turn the upload into a GET and lose it. */
   #follow(from: Target, answer: ExchangeAnswer): Target | Attempt {
     const { status } = answer;
-    const location = header(answer, 'location');
     if (status !== 307 && status !== 308) {
       return redirectError(
         status,
-        `${from.url.origin} answers uploads with a redirect of kind ${status}, which would lose the body`,
+        `${from.origin} answers an upload with redirect ${status}, which would lose the body`,
       );
     }
-    const origin = from.url.origin + from.path;
-    if (location === null || !URL.canParse(location, origin)) {
-      return redirectError(status, `${from.url.origin} answers ${status} without a usable Location`);
-    }
-    const url = new URL(location, origin);
-    if (url.protocol !== 'https:' && travelsInClear(url) && this.#access.insecure !== true) {
-      return redirectError(status, `${from.url.origin} redirects to ${url.origin}, which is plain HTTP`);
-    }
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') {
-      return redirectError(status, `${from.url.origin} redirects to ${url.protocol}, which is not HTTP`);
-    }
-    const sendsCredentials = from.sendsCredentials && url.origin === from.url.origin;
-    return { url, path: url.pathname + url.search, sendsCredentials };
+    const next = followLocation(from, header(answer, 'location'), this.#access.insecure === true);
+    if ('refusal' in next) return redirectError(status, `${from.origin} redirects an upload ${next.refusal}`);
+    return next;
   }
 
   #redact(text: string): string {

@@ -29,12 +29,17 @@ export async function* batchesOf(
   options: BatchesOptions,
 ): AsyncGenerator<Batch> {
   const batcher = new Batcher(options);
+  const placementOf = (address: Address): Placement => options.placementOf?.(address) ?? 'send';
   let openPin: SourceRange | null = null;
+  let previousEnd: Address | null = null;
   for await (const record of records) {
-    const placement = options.placementOf?.(record) ?? 'send';
+    const placement = placementOf(record);
+    // A reader that passes over settled bytes leaves a gap where they were.
+    const isAfterSettled = previousEnd !== null && placementOf(previousEnd) === 'settled';
+    previousEnd = { chunk: record.chunk, offset: record.offset + record.length };
     if (placement === 'skip') continue;
     const pin = placement === 'send' ? (options.pinAt?.(record) ?? null) : null;
-    if (placement === 'settled' || pin !== openPin) {
+    if (placement === 'settled' || isAfterSettled || pin !== openPin) {
       const closed = batcher.flush();
       if (closed !== null) yield closed;
     }

@@ -14,9 +14,12 @@ export const JOURNAL_VERSION = 1;
 /** CRC-32 as of zlib: an unsigned 32-bit number. */
 export type Crc32 = (bytes: Buffer) => number;
 
-/** A stored or planned range as JSON: `tail` in base64. */
+/**
+ * A stored or planned range as JSON: `tail` in base64. `file` is the chunk's lasting name: numbers of some layouts are
+ * positions, which shift when a file appears.
+ */
 export type RangeEntry = {
-  readonly chunk: number;
+  readonly file: string;
   readonly start: number;
   readonly end: number;
   readonly format: LineFormat;
@@ -33,17 +36,15 @@ export type Destination = {
   readonly context: Readonly<Record<string, string>>;
   /** `--run-id`, or null when records name their own; `unstamped` with `--no-stamp`. */
   readonly stamp: string | null | { readonly unstamped: true };
-  /** The stream inside the run, since chunk numbers are unique only within one. Empty where there is one. */
-  readonly stream: string;
 };
 
 /** One fact. `to` is the key of its destination. */
 export type JournalEntry =
   | { readonly kind: 'destination'; readonly to: string; readonly destination: Destination }
   | { readonly kind: 'planned' | 'stored'; readonly to: string; readonly range: RangeEntry }
-  | { readonly kind: 'rejected'; readonly to: string; readonly line: RejectedLine }
-  | { readonly kind: 'damage'; readonly to: string; readonly damage: Damage }
-  | { readonly kind: 'forgotten'; readonly to: string; readonly chunk: number };
+  | { readonly kind: 'rejected'; readonly to: string; readonly file: string; readonly line: RejectedLine }
+  | { readonly kind: 'damage'; readonly to: string; readonly file: string; readonly damage: Damage }
+  | { readonly kind: 'forgotten'; readonly to: string; readonly file: string };
 
 /**
  * - `intact`: every byte belongs to a whole record; a file of 0 bytes counts too.
@@ -98,9 +99,9 @@ export function decodeJournal(bytes: Buffer, crc32: Crc32): Decoded {
   return { state: 'intact', entries, validBytes: at, reason: '' };
 }
 
-export function toRangeEntry({ tail, ...range }: BatchRange): RangeEntry {
-  const { chunk, start, end, format, lines, sentBytes, digest } = range;
-  return { chunk, start, end, format, lines, sentBytes, digest, tail: tail.toString('base64') };
+export function toRangeEntry({ tail, ...range }: BatchRange, file: string): RangeEntry {
+  const { start, end, format, lines, sentBytes, digest } = range;
+  return { file, start, end, format, lines, sentBytes, digest, tail: tail.toString('base64') };
 }
 
 type Fault = { readonly state: 'torn' | 'damaged' | 'foreign'; readonly reason: string };

@@ -1,0 +1,141 @@
+/**
+ * Compares what was uploaded with what a service gives back (`--verify`). Holds one digest a trace and one a request,
+ * never a record: a run of any size fits.
+ */
+import { readFacts } from './facts.js';
+import type { Batch, BatchLine } from './types.js';
+
+/** SHA-256 of the given slices, one after the other, 64 lower-case hex. */
+export type Sha256 = (slices: readonly Buffer[]) => string;
+
+export type Difference = {
+  readonly kind:
+    | 'episode_missing'
+    | 'episode_doubled'
+    | 'trace_missing'
+    | 'trace_doubled'
+    | 'trace_unexpected'
+    | 'trace_differs'
+    | 'unreadable';
+  readonly episodeId: string | null;
+  readonly traceId: string | null;
+  readonly message: string;
+};
+
+export type VerifyResult = {
+  /** Episodes that were expected; of bare traces, those. */
+  readonly episodes: number;
+  readonly ok: boolean;
+  readonly differences: readonly Difference[];
+};
+
+/** One episode as expected, or the bare traces under the key null. */
+export type ExpectedTraces = ReadonlyMap<string, string>;
+
+/** What one source line was: ids and digests of its traces. */
+export type LineExpectation = { readonly episodeId: string | null; readonly traces: ExpectedTraces };
+
+/**
+ * What a stored line must come back as. The service gives a trace's raw document as exactly the bytes of the member
+ * object inside its episode; of a trace line, as the line without LF.
+ */
+export function expectationOf(batch: Batch, line: BatchLine, sha256: Sha256): LineExpectation {
+  const [only] = line.parts;
+  const bytes = line.parts.length === 1 && only !== undefined ? only : Buffer.concat(line.parts);
+  const facts = readFacts(bytes, batch.format);
+  const traces = new Map<string, string>();
+  for (const trace of facts?.traces ?? []) {
+    if (trace.id === null) continue;
+    const document = batch.format === 'trace' ? withoutLf(bytes) : bytes.subarray(trace.start, trace.end);
+    traces.set(trace.id, sha256([document]));
+  }
+  return { episodeId: batch.format === 'episode' ? (facts?.envelope.id ?? null) : null, traces };
+}
+
+/** Collects expectations while batches are stored, and differences while the service is read back. */
+export class Verification {
+  readonly #episodes = new Map<string, ExpectedTraces>();
+  readonly #bareTraces = new Map<string, string>();
+  readonly #differences: Difference[] = [];
+
+  expect({ episodeId, traces }: LineExpectation): void {
+    if (episodeId !== null) this.#episodes.set(episodeId, traces);
+    else for (const [traceId, digest] of traces) this.#bareTraces.set(traceId, digest);
+  }
+
+  /** Ids of the episodes to read back, in order of upload. */
+  get episodeIds(): readonly string[] {
+    return [...this.#episodes.keys()];
+  }
+
+  /** Traces that were uploaded outside an episode, with their digests. */
+  get bareTraces(): ExpectedTraces {
+    return this.#bareTraces;
+  }
+
+  tracesOf(episodeId: string): ExpectedTraces {
+    return this.#episodes.get(episodeId) ?? new Map();
+  }
+
+  /** @param listed how often the service listed each episode of the run */
+  compareEpisodes(listed: ReadonlyMap<string, number>): void {
+    for (const episodeId of this.#episodes.keys()) {
+      const count = listed.get(episodeId) ?? 0;
+      if (count === 0)
+        this.#note('episode_missing', episodeId, null, `episode ${episodeId} is not listed by the service`);
+      if (count > 1) this.#note('episode_doubled', episodeId, null, `episode ${episodeId} is listed ${count} times`);
+    }
+  }
+
+  /** @param listed trace ids as the service lists them for the episode, repeats included */
+  compareTraces(episodeId: string, listed: readonly string[]): void {
+    const counts = new Map<string, number>();
+    for (const traceId of listed) counts.set(traceId, (counts.get(traceId) ?? 0) + 1);
+    const expected = this.tracesOf(episodeId);
+    for (const traceId of expected.keys()) {
+      const count = counts.get(traceId) ?? 0;
+      const where = `trace ${traceId} of episode ${episodeId}`;
+      if (count === 0) this.#note('trace_missing', episodeId, traceId, `${where} is not listed by the service`);
+      if (count > 1) this.#note('trace_doubled', episodeId, traceId, `${where} is listed ${count} times`);
+    }
+    for (const traceId of counts.keys()) {
+      if (expected.has(traceId)) continue;
+      this.#note(
+        'trace_unexpected',
+        episodeId,
+        traceId,
+        `episode ${episodeId} lists trace ${traceId}, which was not in it`,
+      );
+    }
+  }
+
+  /** @param digest SHA-256 of the raw document as read; null when the service has none */
+  compareDocument(episodeId: string | null, traceId: string, digest: string | null): void {
+    const expected = episodeId === null ? this.#bareTraces : this.tracesOf(episodeId);
+    const where = episodeId === null ? `trace ${traceId}` : `trace ${traceId} of episode ${episodeId}`;
+    if (digest === null) this.#note('trace_missing', episodeId, traceId, `${where} has no stored document`);
+    else if (digest !== expected.get(traceId)) {
+      this.#note('trace_differs', episodeId, traceId, `${where} came back as other bytes than were sent`);
+    }
+  }
+
+  /** A read that failed for good: what it would have shown is not known, so it counts as a difference. */
+  unreadable(episodeId: string | null, traceId: string | null, message: string): void {
+    this.#note('unreadable', episodeId, traceId, message);
+  }
+
+  result(): VerifyResult {
+    const episodes = this.#episodes.size + this.#bareTraces.size;
+    return { episodes, ok: this.#differences.length === 0, differences: this.#differences };
+  }
+
+  #note(kind: Difference['kind'], episodeId: string | null, traceId: string | null, message: string): void {
+    this.#differences.push({ kind, episodeId, traceId, message });
+  }
+}
+
+function withoutLf(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === 0x0a) end -= 1;
+  return bytes.subarray(0, end);
+}
