@@ -20,6 +20,9 @@ export abstract class PrlCommand extends Command {
     'no-color': Flags.boolean({ helpGroup: 'GLOBAL', summary: 'Write no colour, as NO_COLOR does.' }),
   };
 
+  /** Exit statuses beyond 0, 1, 2, 130 and 143 that the command can end with; listed in its help. */
+  static exitStatuses: readonly number[] = [];
+
   #output: Output | null = null;
   #interrupt: Interrupt | null = null;
   #status: number | null = null;

@@ -31,3 +31,20 @@ export const SIGNAL_STATUS: Readonly<Record<InterruptSignal, number>> = {
   SIGTERM: 143,
   SIGHUP: 143,
 };
+
+/** Every status there is, in the words of cli.md; shown in the help of each command. */
+export const STATUS_MEANING: Readonly<Record<number, string>> = {
+  0: 'done, nothing lost, every threshold met',
+  1: 'unexpected failure; names the debug log',
+  2: 'wrong usage or configuration',
+  3: 'finished, but some records or files were rejected, damaged or unreadable',
+  4: 'no such run or file',
+  5: 'temporary: gave up waiting; running it again continues',
+  6: 'the service refused the credentials',
+  7: 'integrity: a check or a read-back disagrees',
+  8: 'a limit set by the user, or the disk, was reached',
+  9: 'another prl owns this run',
+  99: 'a threshold failed',
+  130: 'interrupted; state saved',
+  143: 'terminated; state saved',
+};

@@ -1,0 +1,92 @@
+/**
+ * The only caller of Ink's render. A view is drawn in place on the stream it is given, at most ten times a second from what
+ * `read` returns, and is taken away at the end, so that the report that follows stands in the scrollback (demands D5, D7).
+ */
+import { type Instance, render } from 'ink';
+import type { ReactNode } from 'react';
+import type { UploadProgress } from '../core/snapshot.js';
+import type { ViewFormat } from './format.js';
+import { UploadView } from './upload-view.js';
+
+/** Milliseconds between two readings, and the least between two frames. */
+const FRAME_INTERVAL_MS = 100;
+
+/** A view on the screen. */
+export type MountedView = {
+  /** Writes a line above the view, at once; it stays when the view goes. */
+  print(line: string): void;
+  /** Takes the view away, gives the terminal back as it was, and resolves when that is written. */
+  end(): Promise<void>;
+};
+
+export type MountStreams = {
+  /** Where the view is drawn: a terminal. */
+  readonly screen: NodeJS.WriteStream;
+  /** Where keys come from; without a terminal there are no keys. */
+  readonly keyboard: NodeJS.ReadStream;
+};
+
+export type UploadViewOptions = MountStreams & {
+  /** The state of now; called ten times a second, so it has to be cheap. */
+  readonly read: () => UploadProgress;
+  readonly format: ViewFormat;
+  readonly version: string;
+  /** The user pressed `q` or Ctrl-C. */
+  readonly onStop: () => void;
+};
+
+/** Draws the upload view until `end` is called. */
+export function mountUpload(options: UploadViewOptions): MountedView {
+  const { read, format, version, onStop } = options;
+  return mount(options, (frame) => (
+    <UploadView progress={read()} format={format} version={version} onStop={onStop} {...frame} />
+  ));
+}
+
+/** What a drawing depends on beside its own state. */
+type Frame = {
+  readonly columns: number;
+  readonly rows: number;
+  readonly onReady: (writeAbove: (lines: string) => void) => void;
+};
+
+/** Columns and rows of a terminal that does not tell them. */
+const USUAL_WINDOW = { columns: 80, rows: 24 };
+
+function mount({ screen, keyboard }: MountStreams, view: (frame: Frame) => ReactNode): MountedView {
+  let writeAbove = (lines: string): void => {
+    screen.write(lines);
+  };
+  const onReady = (write: (lines: string) => void): void => {
+    writeAbove = write;
+  };
+  const draw = (): ReactNode => {
+    const { columns = USUAL_WINDOW.columns, rows = USUAL_WINDOW.rows } = screen;
+    return view({ columns, rows, onReady });
+  };
+  const redraw = (): void => instance.rerender(draw());
+  // Before Ink's own listener, which draws what it has: the old frame may be higher than the new window.
+  screen.on('resize', redraw);
+  const instance: Instance = render(draw(), {
+    stdout: screen,
+    stdin: keyboard,
+    stderr: screen,
+    // Ctrl-C is a stop that saves state, not Ink's to handle.
+    exitOnCtrlC: false,
+    // Whoever chose the live view has decided about CI already.
+    interactive: true,
+    maxFps: 1000 / FRAME_INTERVAL_MS,
+    incrementalRendering: true,
+  });
+  const timer = setInterval(redraw, FRAME_INTERVAL_MS);
+  return {
+    print: (line) => writeAbove(`${line}\n`),
+    end: async () => {
+      clearInterval(timer);
+      screen.off('resize', redraw);
+      instance.clear();
+      instance.unmount();
+      await instance.waitUntilExit();
+    },
+  };
+}
