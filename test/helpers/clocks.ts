@@ -1,25 +1,62 @@
-/** A clock for the uploader that never waits. */
+/** Virtual time for the uploader: minutes of waiting in milliseconds, in the order real time would bring. */
 import type { Clock } from '../../src/core/upload/types.js';
 
-/** Time moves only by sleeping: a sleep ends on the next turn of the loop, with the clock moved to its end. */
-export class ManualClock implements Clock {
+/** Turns of the event loop without a new sleeper after which nothing but time can go on. */
+const IDLE_TURNS = 4;
+
+type Sleeper = { readonly dueMs: number; readonly wake: () => void };
+
+/** Time stands still while there is work, and jumps to the next sleeper when there is none. */
+export class VirtualClock implements Clock {
   #nowMs = 0;
-  readonly sleeps: number[] = [];
+  #sleepers: Sleeper[] = [];
+  #isPumping = false;
+  #activity = 0;
 
   nowMs(): number {
     return this.#nowMs;
   }
 
-  advance(ms: number): void {
-    this.#nowMs += ms;
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const onAbort = (): void => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        reject(signal.reason);
+      };
+      const wake = (): void => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+      const sleeper = { dueMs: this.#nowMs + ms, wake };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#sleepers.push(sleeper);
+      this.#activity += 1;
+      if (!this.#isPumping) void this.#pump();
+    });
   }
 
-  async sleep(ms: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    this.sleeps.push(ms);
-    const dueMs = this.#nowMs + ms;
-    await new Promise((resolve) => setImmediate(resolve));
-    signal.throwIfAborted();
-    this.#nowMs = Math.max(this.#nowMs, dueMs);
+  async #pump(): Promise<void> {
+    this.#isPumping = true;
+    while (this.#sleepers.length > 0) {
+      await this.#idle();
+      this.#sleepers.sort((a, b) => a.dueMs - b.dueMs);
+      const next = this.#sleepers.shift();
+      if (next === undefined) break;
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs);
+      next.wake();
+    }
+    this.#isPumping = false;
+  }
+
+  async #idle(): Promise<void> {
+    for (let turns = 0; turns < IDLE_TURNS; turns += 1) {
+      const before = this.#activity;
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#activity !== before) turns = -1;
+    }
   }
 }

@@ -2,9 +2,9 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Batch } from '../../src/core/upload/types.js';
 import { Uploader } from '../../src/core/upload/uploader.js';
+import { monotonicClock } from '../../src/io/clock.js';
 import { packBatch } from '../../src/io/pack.js';
 import { createSender } from '../../src/io/sender.js';
-import { ManualClock } from '../helpers/clocks.js';
 import { startFaultyServer } from '../helpers/faulty-server.js';
 import { batchOf, textOf } from '../helpers/lines.js';
 
@@ -27,7 +27,7 @@ test('three batches arrive byte for byte, with receipts in order', async () => {
     sender,
     pack: (batch) => packBatch(batch),
     journal: { planned: async () => {}, stored: async () => {}, rejected: async () => {} },
-    clock: new ManualClock(),
+    clock: monotonicClock,
     random: () => 0,
     concurrency: 2,
   });

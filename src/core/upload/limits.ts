@@ -13,6 +13,10 @@ export const MAX_BATCH_LINES = 1_000_000;
 /** Cap of the gateway on one request body; a body above it may be refused before the service sees it. */
 export const GATEWAY_REQUEST_BYTES = 32 * MIB;
 
+/** Requests in flight, of the 2 to 8 that the contract allows a producer; 1 sends one by one. */
+export const DEFAULT_CONCURRENCY = 4;
+export const MAX_CONCURRENCY = 8;
+
 /** Attempts for one batch, the first included. */
 export const DEFAULT_MAX_ATTEMPTS = 5;
 /** Longest wait that the service may ask for with Retry-After (`--max-wait`). */
