@@ -48,8 +48,11 @@ export async function launch() {
   enableCompileCache?.();
   followParent();
   keepSignalStatus();
-  const watch = watchStreams();
   const { run } = await import('@oclif/core/run');
+  await import('@oclif/core/command');
+  // Loading oclif's Command adds a listener that throws from the stream, past every catch; a full disk is to end in 8.
+  process.stdout.removeAllListeners('error');
+  const watch = watchStreams();
   try {
     await run(process.argv.slice(2), import.meta.url);
   } catch (error) {

@@ -13,22 +13,35 @@ function within(value: number, text: string, bounds: Bounds, write: (value: numb
   throw new PrlError('PRL_ERR_USAGE', `${text} is out of range: ${allowed}`);
 }
 
+/** Shows a default as a user would type it, not as the number it is kept as. */
+function defaultText(write: (value: number) => string) {
+  return async ({ options }: { readonly options: { readonly default?: unknown } }): Promise<string | undefined> =>
+    typeof options.default === 'number' ? write(options.default) : undefined;
+}
+
+function writeRate(bytesPerSecond: number): string {
+  return `${writeSize(bytesPerSecond)}/s`;
+}
+
 /** A flag holding bytes: `--batch 30MiB`. */
 export const sizeFlag = Flags.custom<number, Bounds>({
   helpValue: '<size>',
+  defaultHelp: defaultText(writeSize),
   parse: async (text, _context, options) => within(parseSize(text), text, options, writeSize),
 });
 
 /** A flag holding milliseconds: `--max-wait 15m`. */
 export const durationFlag = Flags.custom<number, Bounds>({
   helpValue: '<duration>',
+  defaultHelp: defaultText(writeDuration),
   parse: async (text, _context, options) => within(parseDuration(text), text, options, writeDuration),
 });
 
 /** A flag holding bytes per second: `--bwlimit 40MiB/s`. */
 export const rateFlag = Flags.custom<number, Bounds>({
   helpValue: '<rate>',
-  parse: async (text, _context, options) => within(parseRate(text), text, options, (rate) => `${writeSize(rate)}/s`),
+  defaultHelp: defaultText(writeRate),
+  parse: async (text, _context, options) => within(parseRate(text), text, options, writeRate),
 });
 
 /** A flag holding a whole number: `--concurrency 4`. Range checked by oclif. */
@@ -44,7 +57,6 @@ export const screenFlags = {
   'progress-interval': durationFlag({
     helpGroup: 'OUTPUT',
     default: 30_000,
-    defaultHelp: async () => '30s',
     max: 86_400_000,
     summary: 'Time between two plain lines; 0 prints none but the first and the summary.',
   }),

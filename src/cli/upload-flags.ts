@@ -1,0 +1,103 @@
+/** The flags of `prl upload`, grouped as its help shows them (cli.md, "prl upload"). */
+import { Flags } from '@oclif/core';
+import { PrlError } from '../core/errors.js';
+import {
+  DEFAULT_CONCURRENCY,
+  DEFAULT_MAX_ATTEMPTS,
+  DEFAULT_TARGET_BATCH_BYTES,
+  MAX_BATCH_BYTES,
+  MAX_CONCURRENCY,
+} from '../core/upload/limits.js';
+import { countFlag, screenFlags, sizeFlag } from './flags.js';
+
+export const uploadFlags = {
+  url: Flags.string({
+    helpGroup: 'SERVICE',
+    exclusive: ['local'],
+    summary: 'The service. Default: $PRIME_TRACES_URL, else traces_url of ~/.prime/config.json.',
+  }),
+  local: Flags.boolean({
+    helpGroup: 'SERVICE',
+    summary: 'The embedded service, for the length of the command; its data is kept in $PRL_DATA_DIR, else XDG.',
+  }),
+  insecure: Flags.boolean({
+    helpGroup: 'SERVICE',
+    summary: 'Allow the API key over plain HTTP to another machine.',
+  }),
+  'run-id': Flags.string({
+    helpGroup: 'RECORDS',
+    summary: "The run the episodes belong to. Default: the records' own, else $PRL_RUN_ID, else $RUN_ID.",
+  }),
+  stamp: Flags.boolean({
+    helpGroup: 'RECORDS',
+    allowNo: true,
+    default: true,
+    summary: 'Write the run into records that do not name it everywhere; --no-stamp sends every byte as it is.',
+  }),
+  context: Flags.string({
+    helpGroup: 'RECORDS',
+    multiple: true,
+    multipleNonGreedy: true,
+    helpValue: '<key=value>',
+    summary: 'A label for every request, repeatable.',
+  }),
+  'retry-rejected': Flags.boolean({
+    helpGroup: 'RECORDS',
+    summary: 'Send only what an earlier upload recorded as rejected.',
+  }),
+  concurrency: countFlag({
+    helpGroup: 'LIMITS',
+    default: DEFAULT_CONCURRENCY,
+    min: 1,
+    max: MAX_CONCURRENCY,
+    summary: 'Requests in flight.',
+  }),
+  batch: sizeFlag({
+    helpGroup: 'LIMITS',
+    default: DEFAULT_TARGET_BATCH_BYTES,
+    defaultHelp: async () => '30MiB',
+    min: 1,
+    max: MAX_BATCH_BYTES,
+    summary: 'Uncompressed bytes a request aims at.',
+  }),
+  'max-attempts': countFlag({
+    helpGroup: 'LIMITS',
+    default: DEFAULT_MAX_ATTEMPTS,
+    min: 1,
+    summary: 'Attempts for one request, the first included.',
+  }),
+  compress: Flags.option({ options: ['gzip', 'none'] as const })({
+    helpGroup: 'LIMITS',
+    default: 'gzip',
+    summary: 'How request bodies travel.',
+  }),
+  'dry-run': Flags.boolean({
+    helpGroup: 'WORK',
+    summary: 'Read the run and tell what would go where; no request, no write.',
+  }),
+  verify: Flags.boolean({
+    helpGroup: 'WORK',
+    exclusive: ['dry-run'],
+    summary: 'Read the episodes back afterwards and compare them; a difference is exit status 7.',
+  }),
+  ...screenFlags,
+};
+
+/**
+ * The batch context of `--context key=value`; a later value of a key wins, a value may contain `=`.
+ *
+ * @throws PrlError PRL_ERR_USAGE for a pair without `=` or with an empty key
+ */
+export function parseContext(pairs: readonly string[]): Readonly<Record<string, string>> {
+  const context = new Map<string, string>();
+  for (const pair of pairs) {
+    const at = pair.indexOf('=');
+    if (at < 1) {
+      throw new PrlError('PRL_ERR_USAGE', `--context takes key=value, not ${JSON.stringify(pair)}`, {
+        hint: 'give a key, an equals sign and a value, e.g. --context source=nightly',
+      });
+    }
+    context.set(pair.slice(0, at), pair.slice(at + 1));
+  }
+  return Object.fromEntries(context);
+}
