@@ -7,6 +7,7 @@ import { isZstd } from '../core/stream/zstd-frames.js';
 import { PlainChunk } from './chunk-plain.js';
 import { readSeekTable, SealedChunk, WalkedChunk } from './chunk-sealed.js';
 import type { ChunkPiece, ChunkSource } from './chunk-source.js';
+import { openStdin } from './chunk-stdin.js';
 import { systemErrorCode } from './run-fault.js';
 import type { ChunkFile, ChunkForm } from './run-types.js';
 
@@ -21,17 +22,34 @@ export type ChunkShape = {
   readonly tableFault: string | null;
 };
 
+/** An open chunk with the identity of the file that holds it now. */
+export type OpenChunk = {
+  readonly source: ChunkSource;
+  readonly dev: number;
+  readonly ino: number;
+  readonly sizeBytes: number;
+};
+
 /**
  * Opens a chunk for reading. The caller closes the source.
  * @throws the system's error when neither form of the chunk can be opened
  */
 export async function openChunk(file: ChunkFile): Promise<ChunkSource> {
+  return (await openChunkFile(file)).source;
+}
+
+/** The same, with the identity of the file that was opened. */
+export async function openChunkFile(file: ChunkFile): Promise<OpenChunk> {
+  if (file.form === 'stdin') {
+    return { source: await openStdin(process.stdin), dev: 0, ino: 0, sizeBytes: 0 };
+  }
   const handle = await openEitherForm(file.path);
   try {
     const { source, shape } = await inspect(handle, file.path);
+    const { dev, ino, size: sizeBytes } = await handle.stat();
     // What was appended since the run was opened belongs to the next pass (U17).
-    if (shape.form === 'plain' && file.form === 'plain') return new PlainChunk(handle, file.sizeBytes);
-    return source;
+    const isBounded = shape.form === 'plain' && file.form !== 'sealed';
+    return { source: isBounded ? new PlainChunk(handle, file.sizeBytes) : source, dev, ino, sizeBytes };
   } catch (error) {
     await handle.close();
     throw error;

@@ -6,6 +6,7 @@ import { LineFramer } from '../core/scan/framing.js';
 import type { DamageKind, FramedLine } from '../core/scan/types.js';
 import { openChunk } from './chunk-open.js';
 import type { ChunkPiece, ChunkSource } from './chunk-source.js';
+import { type ReadDocumentOptions, readDocument } from './document-reader.js';
 import { describeReadError } from './run-fault.js';
 import type { ChunkFile } from './run-types.js';
 
@@ -40,7 +41,9 @@ export type LostRange = {
 
 export type LineEvent =
   | { readonly type: 'line'; readonly line: FramedLine }
-  | { readonly type: 'lost'; readonly lost: LostRange };
+  | { readonly type: 'lost'; readonly lost: LostRange }
+  /** Bytes of a document that belong to no record: brackets, commas and white space between its records. */
+  | { readonly type: 'structure'; readonly bytes: number };
 
 /**
  * The lines of a chunk in order. After a loss the rest of the line it cut comes as a line of its own, and the loss
@@ -52,14 +55,21 @@ export async function* readLines(file: ChunkFile, options: ReadLinesOptions = {}
   try {
     source = await openChunk(file);
   } catch (error) {
-    yield { type: 'lost', lost: { offset: 0, bytes: 0, kind: 'unreadable', reason: describeReadError(error) } };
+    const bytes = file.uncompressedBytes ?? 0;
+    yield { type: 'lost', lost: { offset: 0, bytes, kind: 'unreadable', reason: describeReadError(error) } };
     return;
   }
   try {
-    yield* readGaps(source, file, options);
+    if (file.form === 'document') yield* readDocument(source, documentOptions(options));
+    else yield* readGaps(source, file, options);
   } finally {
     await source.close();
   }
+}
+
+/** A document is read whole: where a record ends only its structure tells. */
+function documentOptions({ maxLineBytes = DEFAULT_MAX_LINE_BYTES, signal }: ReadLinesOptions): ReadDocumentOptions {
+  return signal === undefined ? { maxLineBytes } : { maxLineBytes, signal };
 }
 
 async function* readGaps(

@@ -81,6 +81,13 @@ class FileReader {
         loss = this.#lossOf(event.lost);
         continue;
       }
+      if (event.type === 'structure') {
+        if (loss !== null) yield this.#report(loss);
+        loss = null;
+        this.#blankBytes += event.bytes;
+        this.#endOffset += event.bytes;
+        continue;
+      }
       const { line } = event;
       this.#endOffset = line.offset + line.length;
       if (!line.terminated) this.#openLineOffset = line.offset;

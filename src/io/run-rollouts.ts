@@ -8,23 +8,31 @@ export type Subset = 'all' | 'effective';
 
 const KINDS = ['train', 'eval'] as const;
 
-/** Adds the R1 files of one subset: step ascending, train before eval. */
+/**
+ * Adds the R1 files of one subset: step ascending, train before eval. A run that kept only the other subset is read
+ * from that, with a notice. Steps differ between the two by design: `all` counts arrival, `effective` shipping.
+ */
 export async function collectRollouts(
   files: FileCollector,
   steps: readonly StepDirectory[],
   subset: Subset,
 ): Promise<void> {
+  if (await addSubset(files, steps, subset)) return;
   const other = subset === 'all' ? 'effective' : 'all';
-  let isOtherOnly = false;
+  if (await addSubset(files, steps, other)) {
+    files.notices.push(`the run holds no ${subset} rollouts; the ${other} ones are read`);
+  }
+}
+
+async function addSubset(files: FileCollector, steps: readonly StepDirectory[], subset: Subset): Promise<boolean> {
+  let hasAny = false;
   for (const { path } of steps) {
     for (const kind of KINDS) {
-      const isAdded = await files.add(join(path, kind, subset, 'traces.jsonl'));
-      if (!isAdded) isOtherOnly ||= (await kindAt(join(path, kind, other, 'traces.jsonl'))) === 'file';
+      const isFound = await files.add(join(path, kind, subset, 'traces.jsonl'));
+      hasAny ||= isFound;
     }
   }
-  if (isOtherOnly) {
-    files.notices.push(`some steps hold ${other} rollouts without ${subset} ones; only ${subset} is read`);
-  }
+  return hasAny;
 }
 
 /** Adds the R0 files: step ascending, train before eval, then by name. */

@@ -16,7 +16,7 @@ import {
   listDirectory,
 } from './run-layout.js';
 import { collectEarlyRollouts, collectRollouts, type Subset } from './run-rollouts.js';
-import { refuseUnit, sniffFile } from './run-sniff.js';
+import { isDocument, refuseUnit, sniffFile } from './run-sniff.js';
 import { collectStream } from './run-stream.js';
 import type { Run, RunLayout } from './run-types.js';
 
@@ -26,6 +26,8 @@ export type OpenRunOptions = {
   /** Accept files of v0 rollouts. */
   readonly lenient?: boolean;
 };
+
+const STDIN = '-';
 
 /** Most candidates that a refusal of a run collection lists. */
 const MAX_CANDIDATES = 20;
@@ -38,6 +40,7 @@ const MAX_CANDIDATES = 20;
  *   has no known layout, or holds something else than episodes; `PRL_ERR_DAMAGED` when it may not be read
  */
 export async function openRun(path: string, options: OpenRunOptions = {}): Promise<Run> {
+  if (path === STDIN) return openStandardInput();
   const real = await resolve(path);
   const kind = await kindAt(real);
   if (kind === 'file') return openFile(real, options);
@@ -62,12 +65,26 @@ async function resolve(path: string): Promise<string> {
   }
 }
 
+function openStandardInput(): Run {
+  const root = process.cwd();
+  const file = {
+    chunk: 0,
+    path: STDIN,
+    relativePath: STDIN,
+    form: 'stdin',
+    sizeBytes: 0,
+    uncompressedBytes: null,
+  } as const;
+  return { ...NOTHING_FOUND, root, layout: 'B', rule: 'rule 1: standard input', files: [file] };
+}
+
 async function openFile(path: string, options: OpenRunOptions): Promise<Run> {
   const root = dirname(path);
   const files = new FileCollector(root);
   await files.add(path);
   const [file] = files.files;
-  if (file !== undefined) refuseUnit(path, await sniffFile(file), options.lenient ?? false);
+  if (file !== undefined && (await isDocument(file))) files.files[0] = { ...file, form: 'document' };
+  else if (file !== undefined) refuseUnit(path, await sniffFile(file), options.lenient ?? false);
   return finish(files, { root, layout: 'B', rule: `rule 1: ${basename(path)} is a file` });
 }
 
@@ -126,7 +143,7 @@ async function openDetected(found: Detection, options: OpenRunOptions): Promise<
         'PRL_ERR_USAGE',
         `${root} holds v0 results of an early verifiers (results.jsonl with metadata.json)`,
         {
-          hint: 'They carry no episodes. Run the evaluation again with verifiers 0.4 or later, which writes traces.jsonl.',
+          hint: 'They carry no episodes. Run the evaluation again with a newer verifiers, one that writes traces.jsonl.',
         },
       );
   }
@@ -174,6 +191,8 @@ type Found = {
   readonly holes?: readonly ChunkHole[];
   readonly indexPath?: string | null;
 };
+
+const NOTHING_FOUND = { holes: [], damage: [], notices: [], indexPath: null } as const;
 
 function finish({ files, damage, notices }: FileCollector, found: Found): Run {
   const { root, layout, rule, holes = [], indexPath = null } = found;

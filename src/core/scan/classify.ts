@@ -124,14 +124,16 @@ export class LineClassifier {
     return { records, damage: [this.#damage(line, start, first - start, kind, true, message)], blankBytes: 0 };
   }
 
+  /** The record in `bytes[start, end)`. A whole line counts as long as its source, which may have been compacted. */
   #streamRecord(line: FramedLine, bytes: Buffer, start: number, end: number, unit: RecordUnit): StreamRecord {
+    const isWhole = start === 0 && end === bytes.length;
     return {
       chunk: this.#source.chunk,
       offset: line.offset + start,
-      length: end - start,
+      length: isWhole ? line.length : end - start,
       lineNumber: line.lineNumber,
       unit,
-      bytes: start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end),
+      bytes: isWhole ? bytes : bytes.subarray(start, end),
     };
   }
 
