@@ -1,5 +1,7 @@
 /** The document of `prl upload --json` (cli.md, "prl upload"); schemas/prl.upload-1.json says the same as JSON Schema. */
 import type { DamageKind } from '../core/scan/types.js';
+import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
+import type { RejectedLine } from '../core/upload/types.js';
 
 /** A line the service or a pre-check refused. `offset` is the uncompressed byte inside the chunk, `line` is 1-based. */
 export type RejectedEntry = {
@@ -48,4 +50,63 @@ export type UploadDocument = {
   readonly complete: boolean;
   /** True when the command ended before its work did: a signal, a limit, an unreachable service. */
   readonly partial: boolean;
+  /** Present with `--dry-run` only: nothing was sent, and this is what would be. */
+  readonly dry_run?: { readonly episodes: number; readonly bytes: number; readonly requests: number };
 };
+
+/** What the command knows beside the outcome. */
+export type Surroundings = {
+  /** The run as typed. */
+  readonly run: string;
+  readonly url: string;
+  readonly seconds: number;
+  readonly peakRssBytes: number;
+};
+
+/** The document of an upload, finished or not. */
+export function uploadDocument(outcome: UploadOutcome, surroundings: Surroundings): UploadDocument {
+  const { sent, verified } = outcome;
+  const complete = outcome.stopped === null && !outcome.interrupted;
+  return {
+    ...common(outcome, surroundings),
+    sent: { episodes: sent.episodes, bytes: sent.bytes, wire_bytes: sent.wireBytes, requests: sent.requests },
+    retries: outcome.retries,
+    verified: verified === null ? null : { episodes: verified.episodes, ok: verified.ok },
+    complete,
+    partial: !complete,
+  };
+}
+
+/** The document of `--dry-run`: complete only when an earlier upload left nothing to send. */
+export function planDocument(plan: UploadPlan, surroundings: Surroundings): UploadDocument {
+  return {
+    ...common(plan, surroundings),
+    sent: { episodes: 0, bytes: 0, wire_bytes: 0, requests: 0 },
+    retries: 0,
+    verified: null,
+    complete: plan.toSend.episodes === 0,
+    partial: false,
+    dry_run: { ...plan.toSend, requests: plan.requests },
+  };
+}
+
+type Common = Omit<UploadDocument, 'sent' | 'retries' | 'verified' | 'complete' | 'partial' | 'dry_run'>;
+
+function common(outcome: UploadOutcome | UploadPlan, { run, url, seconds, peakRssBytes }: Surroundings): Common {
+  return {
+    schema: 'prl.upload/1',
+    run,
+    url,
+    run_id: outcome.runId,
+    plan: { ...outcome.plan },
+    already: { ...outcome.already },
+    rejected: outcome.rejected.map(rejectedEntry),
+    damaged: outcome.damaged,
+    seconds: Math.round(seconds * 1000) / 1000,
+    peak_rss_bytes: peakRssBytes,
+  };
+}
+
+function rejectedEntry({ chunk, offset, lineNumber, id, code, message }: RejectedLine): RejectedEntry {
+  return { chunk, offset, line: lineNumber, id, code, message };
+}

@@ -19,13 +19,29 @@ export type JournalPlaces = {
  *   `$PRL_STATE_DIR`, else `$XDG_STATE_HOME/prl`, else `~/.local/state/prl`. Directories are created.
  */
 export async function findPlaces(runPath: string, environment: Environment): Promise<JournalPlaces> {
-  const inRun = (await isDirectory(runPath)) ? join(runPath, 'monitors', 'prl') : null;
+  const { inRun, inState } = await candidates(runPath, environment);
   if (inRun !== null && (await isWritable(inRun))) return { writable: inRun, readOnly: null };
   const readOnly = inRun !== null && (await isDirectory(inRun)) ? inRun : null;
+  return { writable: (await isWritable(inState)) ? inState : null, readOnly };
+}
+
+/** Where an earlier upload left a journal, without creating or testing anything: for a dry run, which writes nothing. */
+export async function findExistingPlace(runPath: string, environment: Environment): Promise<JournalPlaces> {
+  const { inRun, inState } = await candidates(runPath, environment);
+  for (const place of [inRun, inState]) {
+    if (place !== null && (await isDirectory(place))) return { writable: null, readOnly: place };
+  }
+  return { writable: null, readOnly: null };
+}
+
+async function candidates(
+  runPath: string,
+  environment: Environment,
+): Promise<{ inRun: string | null; inState: string }> {
+  const inRun = (await isDirectory(runPath)) ? join(runPath, 'monitors', 'prl') : null;
   const identity = await realpath(runPath).catch(() => resolve(runPath)); // a vanished path still names its state
   const key = createHash('sha256').update(identity).digest('hex').slice(0, 32);
-  const inState = join(stateDirectory(environment), 'runs', key);
-  return { writable: (await isWritable(inState)) ? inState : null, readOnly };
+  return { inRun, inState: join(stateDirectory(environment), 'runs', key) };
 }
 
 export function stateDirectory(environment: Environment): string {

@@ -38,6 +38,8 @@ export type JournalOptions = {
    */
   readonly chunkNames: ReadonlyMap<number, string>;
   readonly readRange: ReadRange;
+  /** Takes what is known and writes nothing, a dry run's way; default false. */
+  readonly readsOnly?: boolean;
   /** Told once of each thing a user should know: damage set aside, a rewritten chunk, a journal that cannot be kept. */
   readonly onNotice: (message: string) => void;
 };
@@ -102,6 +104,7 @@ export class Journal implements UploadJournal {
   async load(): Promise<void> {
     const { writable, readOnly } = this.#options.places;
     if (readOnly !== null) this.#replay(decodeJournal(await readOrEmpty(join(readOnly, FILE_NAME)), crc32));
+    if (this.#options.readsOnly === true) return this.#checkEvidence();
     if (writable === null) {
       this.#suspend('no place to keep a journal: neither the run nor the state directory can be written');
     } else {

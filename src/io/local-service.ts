@@ -6,6 +6,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,11 +16,14 @@ import { PrlError, type PrlErrorCode } from '../core/errors.js';
 export type LocalService = {
   readonly url: string;
   readonly token: string;
+  /** Names the data directory for as long as it lives; a new one, or one that was emptied, has another name. */
+  readonly name: string;
   /** Ends the service and waits until its last transaction is closed. */
   close(): Promise<void>;
 };
 
 const READY = /^listening on (http:\/\/\S+)$/m;
+const NAME_FILE = 'service-name';
 const READY_BUDGET_MS = 20_000;
 const CLOSE_BUDGET_MS = 10_000;
 const LAUNCHER = fileURLToPath(new URL('../../bin/run.js', import.meta.url));
@@ -44,7 +48,25 @@ export async function startLocalService(directory = dataDirectory()): Promise<Lo
     detached: true,
   });
   const url = await ready(child, directory);
-  return { url, token, close: () => close(child) };
+  return { url, token, name: await nameOf(directory), close: () => close(child) };
+}
+
+/** The name of the service over `directory`, for a dry run, which starts none; empty when there is none yet. */
+export async function localServiceName(directory = dataDirectory()): Promise<string> {
+  const name = await readFile(path.join(directory, NAME_FILE), 'utf8').catch(() => ''); // never started
+  return name.trim();
+}
+
+/**
+ * A journal that remembers what this service has confirmed must not outlive its data: the name lies beside the data
+ * and goes with it.
+ */
+async function nameOf(directory: string): Promise<string> {
+  const name = `local:${randomBytes(12).toString('hex')}\n`;
+  await writeFile(path.join(directory, NAME_FILE), name, { flag: 'wx' }).catch((error) => {
+    if (error.code !== 'EEXIST') throw error; // named by an earlier start
+  });
+  return localServiceName(directory);
 }
 
 function ready(child: ChildProcess, directory: string): Promise<string> {

@@ -1,0 +1,96 @@
+/**
+ * What an upload counts while it reads a run: the plan, what an earlier upload stored, and every line or place that
+ * will not be stored. Counts are of this command; bytes are those that travel. No I/O.
+ */
+import type { Damage } from '../scan/types.js';
+import type { BatchLine, RejectedLine } from './types.js';
+
+/** Episodes (lines) and their bytes. */
+export type Totals = { readonly episodes: number; readonly bytes: number };
+
+export class UploadTally {
+  /** Stored by an earlier upload, as its journal says. */
+  readonly already: Totals;
+  readonly #damages = new Map<string, Damage>();
+  readonly #rejected = new Map<string, RejectedLine>();
+  readonly #runIds = new Set<string>();
+  readonly #read = { episodes: 0, bytes: 0 };
+  readonly #leftOut = { episodes: 0, bytes: 0 };
+  #stamped = 0;
+
+  /** @param known what the journal tells of bytes that are not read again */
+  constructor(
+    already: Totals,
+    known: { readonly rejected: readonly RejectedLine[]; readonly damages: readonly Damage[] },
+  ) {
+    this.already = already;
+    for (const line of known.rejected) this.leaveOut(line);
+    for (const damage of known.damages) this.damage(damage);
+  }
+
+  /** A line that goes into a batch, and the run that its text names as it travels. */
+  plan(line: BatchLine, runId: string | null, wasStamped: boolean): void {
+    this.#read.episodes += 1;
+    this.#read.bytes += line.byteLength;
+    if (wasStamped) this.#stamped += 1;
+    this.noteRun(runId);
+  }
+
+  noteRun(runId: string | null): void {
+    if (runId !== null) this.#runIds.add(runId);
+  }
+
+  /** A record that never came into a batch: a check of ours, or an earlier upload, found it unfit. */
+  leaveOut(line: RejectedLine): void {
+    this.#leftOut.episodes += 1;
+    this.#leftOut.bytes += line.length;
+    this.reject(line);
+  }
+
+  /** A line of a batch that the service refused. */
+  reject(line: RejectedLine): void {
+    this.#rejected.set(`${line.chunk}:${line.offset}`, line);
+  }
+
+  damage(damage: Damage): void {
+    this.#damages.set(`${damage.chunk}:${damage.offset}:${damage.kind}`, damage);
+  }
+
+  /** Every record of the run that was read or is known: to send, stored already, or left out. */
+  get planned(): Totals {
+    const parts = [this.#read, this.already, this.#leftOut];
+    return {
+      episodes: parts.reduce((sum, part) => sum + part.episodes, 0),
+      bytes: parts.reduce((sum, part) => sum + part.bytes, 0),
+    };
+  }
+
+  /** Lines that went into batches of this command. */
+  get read(): Totals {
+    return this.#read;
+  }
+
+  /** Records into whose text a run was written. */
+  get stamped(): number {
+    return this.#stamped;
+  }
+
+  /** Runs that the records name as they travel, in order of appearance. */
+  get runIds(): readonly string[] {
+    return [...this.#runIds];
+  }
+
+  /** In the order of the run. */
+  rejected(): RejectedLine[] {
+    return [...this.#rejected.values()].sort(byAddress);
+  }
+
+  /** In the order of the run. */
+  damages(): Damage[] {
+    return [...this.#damages.values()].sort(byAddress);
+  }
+}
+
+function byAddress(a: { chunk: number; offset: number }, b: { chunk: number; offset: number }): number {
+  return a.chunk - b.chunk || a.offset - b.offset;
+}

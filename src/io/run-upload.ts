@@ -1,0 +1,328 @@
+/**
+ * One run to one service: finds what an earlier upload left, sends it, and reads it back if asked. Joins core/upload
+ * with files, journal and sender; holds no rule of its own.
+ */
+import { createHash } from 'node:crypto';
+import { PrlError } from '../core/errors.js';
+import type { StreamRecord } from '../core/scan/types.js';
+import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
+import { type RunStamp, runIdOf } from '../core/stream/stamp.js';
+import { readFacts } from '../core/upload/facts.js';
+import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
+import { prepareRecord } from '../core/upload/prepare.js';
+import { UploadTally } from '../core/upload/tally.js';
+import type { Batch, PackedBatch, UploadJournal } from '../core/upload/types.js';
+import { Uploader, type UploaderSnapshot, type UploadResult } from '../core/upload/uploader.js';
+import { expectationOf, Verification, type VerifyResult } from '../core/upload/verify.js';
+import { readChunkRange } from './chunk-range.js';
+import { monotonicClock } from './clock.js';
+import { type Journal, openJournal } from './journal.js';
+import { type Environment, findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
+import { type Compression, packBatch } from './pack.js';
+import { readBack } from './read-back.js';
+import { RunEvents } from './run-events.js';
+import { lockRun } from './run-lock.js';
+import { readRecords } from './run-records.js';
+import type { Run } from './run-types.js';
+import { createSender, type ServiceAccess } from './sender.js';
+import { TracesReader } from './traces-reader.js';
+import { UploadSource } from './upload-source.js';
+
+export type RunUploadOptions = {
+  readonly run: Run;
+  /** Path of the run directory or file; names the state kept for it. Null for standard input, which has none. */
+  readonly path: string | null;
+  /** The run as a person calls it. */
+  readonly name: string;
+  readonly access: ServiceAccess;
+  /** What the journal calls the service: its base URL, or a lasting name where the URL changes with every start. */
+  readonly serviceName: string;
+  /** `--run-id`; null: the records' own. */
+  readonly runId: string | null;
+  /** For records that name no run: `$PRL_RUN_ID`, else `$RUN_ID`; null when neither is set. */
+  readonly environmentRunId: string | null;
+  /** False sends every record byte for byte (`--no-stamp`). */
+  readonly stamps: boolean;
+  readonly context: Readonly<Record<string, string>>;
+  /** Requests in flight, 1 or more. */
+  readonly concurrency: number;
+  /** Uncompressed bytes of a request, 1 to 256 MiB. */
+  readonly targetBytes: number;
+  readonly compress: Compression;
+  readonly maxAttempts: number;
+  /** Send only what an earlier upload recorded as rejected. */
+  readonly retriesRejected: boolean;
+  /** Read the run's episodes back afterwards and compare. */
+  readonly verifies: boolean;
+  readonly environment: Environment;
+  readonly onNotice: (message: string) => void;
+};
+
+const NO_JOURNAL: UploadJournal = {
+  planned: async () => {},
+  stored: async () => {},
+  rejected: async () => {},
+};
+
+/** Where the state of this upload is, and whether it may change. */
+type State = { readonly places: JournalPlaces; readonly readsOnly: boolean };
+
+/** What a pass over the run needs, found before the first request. */
+type Prepared = {
+  readonly runId: string | null;
+  readonly stamp: RunStamp | null;
+  readonly journal: Journal | null;
+  readonly tally: UploadTally;
+  readonly source: UploadSource;
+};
+
+export class RunUpload {
+  readonly #options: RunUploadOptions;
+  #phase: UploadPhase = 'plan';
+  #prepared: Prepared | null = null;
+  #uploader: Uploader | null = null;
+  #verify: UploadSnapshot['verify'] = null;
+  readonly #plannedBytes: number;
+
+  constructor(options: RunUploadOptions) {
+    this.#options = options;
+    this.#plannedBytes = options.run.files.reduce((sum, file) => sum + (file.uncompressedBytes ?? file.sizeBytes), 0);
+  }
+
+  /**
+   * Sends what is missing. To be called once.
+   *
+   * @throws PrlError `PRL_ERR_USAGE` when a run id is needed and none is known, `PRL_ERR_LOCKED` when another prl
+   *   uploads this run, and what reading back throws; whatever the service refuses is in the result
+   */
+  async run(signal: AbortSignal): Promise<UploadOutcome> {
+    const { path, environment, access } = this.#options;
+    const places = path === null ? null : await findPlaces(path, environment);
+    const lock = await lockRun(places?.writable ?? null);
+    const sender = createSender(access);
+    try {
+      const prepared = await this.#prepare(places === null ? null : { places, readsOnly: false }, signal);
+      const verification = this.#options.verifies ? new Verification() : null;
+      if (verification !== null) await this.#expectStored(prepared, verification, signal);
+      this.#phase = 'send';
+      const { concurrency, maxAttempts } = this.#options;
+      this.#uploader = new Uploader({
+        sender,
+        clock: monotonicClock,
+        random: Math.random,
+        concurrency,
+        maxAttempts,
+        journal: prepared.journal ?? NO_JOURNAL,
+        pack: (batch) => this.#pack(batch),
+        onStored: (batch) => expectBatch(verification, batch),
+      });
+      const result = await this.#uploader.run(prepared.source.batches(signal), signal);
+      for (const line of result.rejected) prepared.tally.reject(line);
+      const verified = verification && isWhole(result) ? await this.#readBack(prepared, verification, signal) : null;
+      this.#phase = 'done';
+      return this.#result(prepared, result, verified, places?.writable ?? null);
+    } finally {
+      await sender.close();
+      await this.#prepared?.journal?.close();
+      await lock.release();
+    }
+  }
+
+  /** Reads the run and cuts its batches without a request and without a write. */
+  async plan(signal: AbortSignal): Promise<UploadPlan> {
+    const { path, environment } = this.#options;
+    const places = path === null ? null : await findExistingPlace(path, environment);
+    const { runId, tally, source } = await this.#prepare(places === null ? null : { places, readsOnly: true }, signal);
+    let requests = 0;
+    for await (const _batch of source.batches(signal)) requests += 1;
+    return {
+      runId,
+      plan: tally.planned,
+      already: tally.already,
+      rejected: tally.rejected(),
+      damaged: tally.damages(),
+      requests,
+      toSend: tally.read,
+    };
+  }
+
+  snapshot(): UploadSnapshot {
+    const { name, access, run } = this.#options;
+    const tally = this.#prepared?.tally;
+    const uploader = this.#uploader?.snapshot();
+    return {
+      run: name,
+      url: access.baseUrl,
+      runId: this.#prepared?.runId ?? this.#options.runId,
+      team: access.teamId,
+      phase: this.#phase,
+      plan: {
+        episodes: this.#phase === 'plan' || this.#phase === 'send' ? null : (tally?.planned.episodes ?? null),
+        bytes: this.#plannedBytes,
+        chunks: run.files.length,
+        growing: this.#prepared?.source.growing ?? 0,
+      },
+      sent: uploader?.sent ?? { episodes: 0, bytes: 0, wireBytes: 0, requests: 0 },
+      already: tally?.already ?? { episodes: 0, bytes: 0 },
+      queued: uploader?.queued ?? { episodes: 0, bytes: 0 },
+      inFlight: uploader?.inFlight ?? { requests: 0, bytes: 0 },
+      budget: null,
+      retries: uploader?.retries ?? 0,
+      waiting: waitingOf(uploader?.waiting ?? null),
+      verify: this.#verify,
+      rejected: uploader?.rejected ?? { count: 0, lastCode: null },
+      damaged: tally?.damages().length ?? 0,
+    };
+  }
+
+  /** Everything that a pass needs, from the run and from what an earlier upload left. */
+  async #prepare(state: State | null, signal: AbortSignal): Promise<Prepared> {
+    const { run, runId: given, environmentRunId, stamps, targetBytes, onNotice } = this.#options;
+    const events = new RunEvents(run);
+    const first = await events.firstRecord(signal);
+    const own = first === null ? null : runIdOfRecord(first);
+    const runId = given ?? own ?? (stamps ? environmentRunId : null);
+    if (stamps && first !== null && runId === null) throw noRunId(run, first);
+    const stamp = stamps ? { runId: given, fallbackRunId: runId } : null;
+    const journal = state === null ? null : await this.#openJournal(state, stamp);
+    const known = { rejected: journal?.resume.rejected() ?? [], damages: journal?.damages ?? [] };
+    const tally = new UploadTally(journal?.committed ?? { episodes: 0, bytes: 0 }, known);
+    const source = new UploadSource({ events, stamp, journal, tally, targetBytes, onNotice });
+    this.#prepared = { runId, stamp, journal, tally, source };
+    return this.#prepared;
+  }
+
+  #openJournal({ places, readsOnly }: State, stamp: RunStamp | null): Promise<Journal> {
+    const { run, access, serviceName, context, onNotice } = this.#options;
+    const files = new Map(run.files.map((file) => [file.chunk, file]));
+    return openJournal({
+      places,
+      readsOnly,
+      destination: {
+        baseUrl: serviceName,
+        teamId: access.teamId,
+        context,
+        stamp: stamp === null ? { unstamped: true } : (stamp.runId ?? stamp.fallbackRunId),
+      },
+      // A chunk of a stream keeps its number when it is sealed under another name; elsewhere the name is what lasts.
+      chunkNames: new Map(
+        run.files.map((file) => [file.chunk, run.layout === 'R3' ? String(file.chunk) : file.relativePath]),
+      ),
+      readRange: async (chunk, start, end) => {
+        const file = files.get(chunk);
+        return file === undefined ? null : readChunkRange(file, start, end);
+      },
+      onNotice,
+    });
+  }
+
+  #pack(batch: Batch): Promise<PackedBatch> {
+    const { compress, context } = this.#options;
+    return packBatch(batch, { compress, context });
+  }
+
+  /** What an earlier upload stored is read back as well, so it is looked up in the run once more. */
+  async #expectStored(
+    { stamp, journal, tally }: Prepared,
+    verification: Verification,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (journal === null || tally.already.episodes === 0) return;
+    const rejected = new Set(journal.resume.rejected().map(({ chunk, offset }) => `${chunk}:${offset}`));
+    for await (const event of readRecords(this.#options.run, { signal })) {
+      if (event.type !== 'record' || journal.resume.placementOf(event.record) !== 'settled') continue;
+      if (rejected.has(`${event.record.chunk}:${event.record.offset}`)) continue;
+      const prepared = prepareRecord(event.record, stamp);
+      if (!prepared.ok) continue;
+      const { format, line } = prepared.candidate;
+      verification.expect(
+        expectationOf({ format, chunk: line.chunk, lines: [line], batchBytes: line.byteLength }, line, sha256),
+      );
+      tally.noteRun(runIdOf(prepared.facts, stamp ?? OWN_RUN));
+    }
+  }
+
+  async #readBack({ tally }: Prepared, verification: Verification, signal: AbortSignal): Promise<VerifyResult> {
+    const { access, concurrency } = this.#options;
+    this.#phase = 'verify';
+    const reader = new TracesReader({ ...access, clock: monotonicClock, random: Math.random });
+    try {
+      await readBack({
+        reader,
+        verification,
+        runIds: new Set(tally.runIds),
+        concurrency,
+        signal,
+        onProgress: (done, total) => {
+          this.#verify = { done, total };
+        },
+      });
+    } finally {
+      await reader.close();
+    }
+    return verification.result();
+  }
+
+  #result(
+    prepared: Prepared,
+    result: UploadResult,
+    verified: VerifyResult | null,
+    journal: string | null,
+  ): UploadOutcome {
+    const { runId, tally } = prepared;
+    return {
+      runId,
+      plan: tally.planned,
+      sent: result.sent,
+      already: tally.already,
+      rejected: tally.rejected(),
+      damaged: tally.damages(),
+      retries: result.retries,
+      mismatches: result.mismatches,
+      verified,
+      stopped: result.stopped,
+      interrupted: result.interrupted,
+      journal,
+    };
+  }
+}
+
+const OWN_RUN: RunStamp = { runId: null, fallbackRunId: null };
+
+/** Every batch was settled; only then is a comparison with the service a statement about the run. */
+function isWhole(result: UploadResult): boolean {
+  return result.stopped === null && !result.interrupted;
+}
+
+function expectBatch(verification: Verification | null, batch: Batch): void {
+  if (verification === null) return;
+  for (const line of batch.lines) verification.expect(expectationOf(batch, line, sha256));
+}
+
+function sha256(slices: readonly Buffer[]): string {
+  const hash = createHash('sha256');
+  for (const slice of slices) hash.update(slice);
+  return hash.digest('hex');
+}
+
+function runIdOfRecord(record: StreamRecord): string | null {
+  const facts = readFacts(record.bytes, record.unit === 'trace' ? 'trace' : 'episode');
+  return facts === null ? null : runIdOf(facts, OWN_RUN);
+}
+
+function noRunId(run: Run, first: StreamRecord): PrlError {
+  const file = run.files.find((candidate) => candidate.chunk === first.chunk)?.relativePath ?? run.root;
+  return new PrlError(
+    'PRL_ERR_USAGE',
+    `no run to file the episodes under: the record at byte ${first.offset} of ${file} names none`,
+    {
+      hint: 'name it with --run-id ID or PRL_RUN_ID, or send the records as they are with --no-stamp',
+    },
+  );
+}
+
+function waitingOf(waiting: UploaderSnapshot['waiting']): UploadSnapshot['waiting'] {
+  if (waiting === null) return null;
+  const untilAtMs = Date.now() + Math.max(0, waiting.untilMs - monotonicClock.nowMs());
+  return { untilAtMs, asked: true, code: waiting.code };
+}

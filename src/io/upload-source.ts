@@ -1,0 +1,122 @@
+/**
+ * The batches of one run that are still to be sent: reads what no journal covers, notes damage and rejections where
+ * they are found, and leaves a line that is still being written for the next pass (U17).
+ */
+import { stat } from 'node:fs/promises';
+import type { Damage, DamageKind, StreamRecord } from '../core/scan/types.js';
+import { type RunStamp, runIdOf } from '../core/stream/stamp.js';
+import { type BatchesOptions, batchesOf } from '../core/upload/batches.js';
+import { merged } from '../core/upload/resume.js';
+import type { UploadTally } from '../core/upload/tally.js';
+import type { Batch, RejectedLine, SourceRange } from '../core/upload/types.js';
+import type { SkipRange } from './chunk-reader.js';
+import type { Journal } from './journal.js';
+import type { RunEvents } from './run-events.js';
+import type { ChunkFile } from './run-types.js';
+
+export type UploadSourceOptions = Pick<BatchesOptions, 'targetBytes'> & {
+  readonly events: RunEvents;
+  /** Null sends every record byte for byte. */
+  readonly stamp: RunStamp | null;
+  /** Null remembers and knows nothing: standard input. */
+  readonly journal: Journal | null;
+  readonly tally: UploadTally;
+  readonly onNotice: (message: string) => void;
+};
+
+/** Damage inside a line: it stays as it is, so a rerun that passes over the bytes has to know it. */
+const LASTING_DAMAGE: ReadonlySet<DamageKind> = new Set([
+  'glued',
+  'trailing',
+  'nul',
+  'bom',
+  'invalid_utf8',
+  'invalid_json',
+  'line_too_large',
+  'wrong_unit',
+]);
+
+export class UploadSource {
+  readonly #options: UploadSourceOptions;
+  #growing = 0;
+
+  constructor(options: UploadSourceOptions) {
+    this.#options = options;
+  }
+
+  /** Files that were longer when they had been read than when the run was opened. */
+  get growing(): number {
+    return this.#growing;
+  }
+
+  /** @throws PrlError `PRL_ERR_USAGE` for a bad batch size; an abort ends it with the signal's reason */
+  batches(signal: AbortSignal): AsyncGenerator<Batch> {
+    const { stamp, journal, tally, targetBytes } = this.#options;
+    return batchesOf(this.#records(signal), {
+      stamp,
+      ...(targetBytes === undefined ? {} : { targetBytes }),
+      ...(journal === null
+        ? {}
+        : {
+            placementOf: (address) => journal.resume.placementOf(address),
+            pinAt: (address) => journal.resume.pinAt(address),
+          }),
+      onRejected: async (line) => {
+        tally.leaveOut(line);
+        await journal?.rejected(line);
+      },
+      onPrepared: ({ candidate, facts, wasStamped }) => {
+        tally.plan(candidate.line, runIdOf(facts, stamp ?? { runId: null, fallbackRunId: null }), wasStamped);
+      },
+    });
+  }
+
+  async *#records(signal: AbortSignal): AsyncGenerator<StreamRecord> {
+    const { events } = this.#options;
+    let torn: Damage | null = null;
+    for await (const event of events.read({ signal, skip: (file) => this.#skip(file) })) {
+      if (event.type === 'record') yield event.record;
+      else if (event.type === 'damage' && event.damage.kind === 'torn') torn = event.damage;
+      else if (event.type === 'damage') await this.#note(event.damage);
+      else if (event.summary !== null) {
+        await this.#closeFile(event.file, torn);
+        torn = null;
+      }
+    }
+  }
+
+  async #note(damage: Damage): Promise<void> {
+    this.#options.tally.damage(damage);
+    if (LASTING_DAMAGE.has(damage.kind)) await this.#options.journal?.damaged(damage);
+  }
+
+  /** A torn last line is damage only if nobody is about to finish it. */
+  async #closeFile(file: ChunkFile, torn: Damage | null): Promise<void> {
+    const isGrowing = await hasGrown(file);
+    if (isGrowing) this.#growing += 1;
+    if (torn === null) return;
+    if (!isGrowing) return this.#note(torn);
+    this.#options.onNotice(
+      `${file.relativePath}: the last line (from byte ${torn.offset}) is still being written; the next upload sends it`,
+    );
+  }
+
+  /** Settled ranges and rejected lines: a rerun reads neither again. */
+  #skip(file: ChunkFile): readonly SkipRange[] {
+    const { journal } = this.#options;
+    if (journal === null) return [];
+    return merged([...journal.resume.coveredRanges(file.chunk), ...rejectedRanges(journal.resume.rejected(), file)]);
+  }
+}
+
+function rejectedRanges(lines: readonly RejectedLine[], file: ChunkFile): SourceRange[] {
+  return lines
+    .filter((line) => line.chunk === file.chunk)
+    .map(({ chunk, offset, length }) => ({ chunk, start: offset, end: offset + length }));
+}
+
+async function hasGrown(file: ChunkFile): Promise<boolean> {
+  if (file.form !== 'plain') return false;
+  const now = await stat(file.path).catch(() => null); // sealed or gone meanwhile: it does not grow
+  return now !== null && now.size > file.sizeBytes;
+}
