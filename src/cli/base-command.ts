@@ -2,7 +2,9 @@
  * What every prl command stands on: `--json`, `--debug` and `--no-color`, one AbortSignal for the signals, the two output
  * streams, and one place where whatever went wrong becomes a message and an exit status (cli.md, "Every command").
  */
-import { Command, Errors, Flags } from '@oclif/core';
+import { Command } from '@oclif/core/command';
+import { ExitError } from '@oclif/core/errors';
+import { boolean } from '@oclif/core/flags';
 import { withoutSecrets, writeDebugLog } from './debug-log.js';
 import { EXIT_DONE } from './exit-codes.js';
 import { describeFailure, type Failure, failureDocument, failureLines } from './failure.js';
@@ -15,9 +17,9 @@ import { Interrupt } from './signals.js';
  */
 export abstract class PrlCommand extends Command {
   static override baseFlags = {
-    json: Flags.boolean({ helpGroup: 'GLOBAL', summary: 'Write one JSON document to stdout, and nothing else.' }),
-    debug: Flags.boolean({ helpGroup: 'GLOBAL', summary: 'Show the stack of a failure.' }),
-    'no-color': Flags.boolean({ helpGroup: 'GLOBAL', summary: 'Write no colour, as NO_COLOR does.' }),
+    json: boolean({ helpGroup: 'GLOBAL', summary: 'Write one JSON document to stdout, and nothing else.' }),
+    debug: boolean({ helpGroup: 'GLOBAL', summary: 'Show the stack of a failure.' }),
+    'no-color': boolean({ helpGroup: 'GLOBAL', summary: 'Write no colour, as NO_COLOR does.' }),
   };
 
   /** Exit statuses beyond 0, 1, 2, 130 and 143 that the command can end with; listed in its help. */
@@ -70,7 +72,7 @@ export abstract class PrlCommand extends Command {
 
   /** Prints the failure and sets the status; the process then ends by itself, with everything flushed. */
   override async catch(error: Error): Promise<void> {
-    if (error instanceof Errors.ExitError) {
+    if (error instanceof ExitError) {
       this.finish(error.oclif.exit ?? EXIT_DONE);
       return;
     }

@@ -2,7 +2,7 @@
  * What a person and a script are told when a command fails (demand C9): the cause and its place, what lies beneath it, and
  * last what to do. Also the mapping of whatever was thrown to a code of the contract.
  */
-import { Errors } from '@oclif/core';
+import { CLIError } from '@oclif/core/errors';
 import { PrlError, type PrlErrorCode } from '../core/errors.js';
 import { EXIT_STATUS } from './exit-codes.js';
 import { nearest } from './suggest.js';
@@ -61,7 +61,7 @@ export function describeFailure(error: unknown, context: FailureContext): Failur
     const hint = error.hint ?? (error.code === 'PRL_ERR_USAGE' ? usageHint(error, context) : null);
     return failureOf(error.code, parserMessage(error.message), hint, error);
   }
-  if (error instanceof Errors.CLIError && error.oclif.exit === EXIT_STATUS.PRL_ERR_USAGE) {
+  if (error instanceof CLIError && error.oclif.exit === EXIT_STATUS.PRL_ERR_USAGE) {
     return failureOf('PRL_ERR_USAGE', parserMessage(error.message), usageHint(error, context), error);
   }
   if (error instanceof Error && isDiskFull(error)) {

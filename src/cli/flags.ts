@@ -1,5 +1,5 @@
 /** Flags that mean the same in every command: sizes, durations and rates, and how progress is shown. */
-import { Flags } from '@oclif/core';
+import { boolean, custom, integer } from '@oclif/core/flags';
 import { PrlError } from '../core/errors.js';
 import { parseDuration, parseRate, parseSize, writeDuration, writeSize } from './units.js';
 
@@ -24,32 +24,32 @@ function writeRate(bytesPerSecond: number): string {
 }
 
 /** A flag holding bytes: `--batch 30MiB`. */
-export const sizeFlag = Flags.custom<number, Bounds>({
+export const sizeFlag = custom<number, Bounds>({
   helpValue: '<size>',
   defaultHelp: defaultText(writeSize),
   parse: async (text, _context, options) => within(parseSize(text), text, options, writeSize),
 });
 
 /** A flag holding milliseconds: `--max-wait 15m`. */
-export const durationFlag = Flags.custom<number, Bounds>({
+export const durationFlag = custom<number, Bounds>({
   helpValue: '<duration>',
   defaultHelp: defaultText(writeDuration),
   parse: async (text, _context, options) => within(parseDuration(text), text, options, writeDuration),
 });
 
 /** A flag holding bytes per second: `--bwlimit 40MiB/s`. */
-export const rateFlag = Flags.custom<number, Bounds>({
+export const rateFlag = custom<number, Bounds>({
   helpValue: '<rate>',
   defaultHelp: defaultText(writeRate),
   parse: async (text, _context, options) => within(parseRate(text), text, options, writeRate),
 });
 
 /** A flag holding a whole number: `--concurrency 4`. Range checked by oclif. */
-export const countFlag = Flags.integer;
+export const countFlag = integer;
 
 /** How progress is shown; spread into the flags of a command that has a live view. */
 export const screenFlags = {
-  tui: Flags.boolean({
+  tui: boolean({
     allowNo: true,
     helpGroup: 'OUTPUT',
     summary: 'Show the live view, or plain lines. Default: the live view on a terminal, outside CI.',
