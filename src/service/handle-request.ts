@@ -11,6 +11,7 @@ import { receiveUpload } from './receive-upload.js';
 import { Refusal, type RefusalCode, refusalBody } from './refusal.js';
 import { checkDeclaredLength, PeerGone, RequestBody } from './request-body.js';
 import { parseTarget, type Route } from './route.js';
+import { getRun, listRunSteps, listRuns } from './run-reads.js';
 import type { Store } from './store.js';
 import { getTrace, listEpisodeTraces, listTraces } from './trace-reads.js';
 
@@ -21,6 +22,8 @@ export type ServiceContext = {
   readonly faults: FaultInjector;
   /** Bearer token that is asked for; null asks for none. */
   readonly token: string | null;
+  /** Aborted when the service closes. */
+  readonly closing: AbortSignal;
   /** Takes one line about something an operator should know. */
   readonly log: (line: string) => void;
 };
@@ -43,7 +46,10 @@ export async function handleRequest(
   response: ServerResponse,
   context: ServiceContext,
 ): Promise<void> {
-  const body = new RequestBody(request, context.limits, (bytes) => context.faults.pass(bytes));
+  const body = new RequestBody(request, context.limits, {
+    pass: (bytes) => context.faults.pass(bytes),
+    closing: context.closing,
+  });
   const exchange = { request, response, body, context };
   try {
     await answer(exchange);
@@ -68,7 +74,9 @@ async function answer(exchange: Exchange): Promise<void> {
     return;
   }
   if (result.kind === 'raw') {
-    await sendRaw(response, context.store.chunks, result.parts, (bytes) => context.faults.pass(bytes));
+    const { store, limits, faults } = context;
+    const pass = (bytes: number): Promise<void> => faults.pass(bytes);
+    await sendRaw(response, result.parts, { chunks: store.chunks, pass, progressMs: limits.progressMs });
   } else if (result.kind === 'empty') response.writeHead(result.status, { 'content-length': 0 }).end();
   else sendText(response, result.status, { contentType: 'application/json', text: JSON.stringify(result.value) });
 }
@@ -121,8 +129,12 @@ function read(store: Store, owner: string, target: { route: Route; query: URLSea
       const { head, traces, tail } = getRawEpisode(store, owner, route.id);
       return { kind: 'raw', parts: [head, Buffer.from(traces), tail] };
     }
-    default:
-      throw new Refusal(501, 'not_implemented', 'runs are not offered by this service yet: filter traces by run_id');
+    case 'runs':
+      return json(listRuns(store, owner, query));
+    case 'run':
+      return json(getRun(store, owner, route.id));
+    case 'run-steps':
+      return json(listRunSteps(store, owner, route.id));
   }
 }
 

@@ -8,7 +8,7 @@ export type ServiceLimits = {
   readonly uploadBytes: number;
   /** One line without its LF, with its CR (`trace_too_large`; spec 06 section 3). */
   readonly lineBytes: number;
-  /** Rows one upload may stage: a bare trace is one, an episode one and one for each trace in it. */
+  /** Rows one upload may stage: a bare trace is one, an episode one and one for each trace in it. Also its lines. */
   readonly uploadRows: number;
   /** Traces of one episode. The real service's number is not public; its client speaks of hundreds as normal. */
   readonly episodeTraces: number;

@@ -31,6 +31,7 @@ export type TraceRow = Range & {
   readonly isReference: boolean;
   readonly createdAtUs: number | null;
   readonly runId: string | null;
+  readonly runType: string | null;
   readonly runStep: number | null;
   readonly environmentId: string | null;
   readonly modelProvider: string | null;
@@ -240,11 +241,16 @@ class RecordReader {
     return null;
   }
 
-  #run(root: Picked): { runId: string | null; runStep: number | null } {
+  /** Only a record's own `run` counts (spec 06 section 4); the step is in `work`, in older records beside the id. */
+  #run(root: Picked): Pick<TraceRow, 'runId' | 'runType' | 'runStep'> {
     const run = this.#value(child(root, 'run'));
-    if (!isObject(run)) return { runId: null, runStep: null };
+    if (!isObject(run)) return { runId: null, runType: null, runStep: null };
     const step = isObject(run.work) ? run.work.step : run.step;
-    return { runId: this.#text('run.id', run.id), runStep: intOf(step) };
+    return {
+      runId: this.#text('run.id', run.id),
+      runType: this.#text('run.type', run.type),
+      runStep: intOf(step),
+    };
   }
 
   #createdAtUs(timing: unknown): number | null {

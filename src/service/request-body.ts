@@ -21,11 +21,19 @@ export type BodyLimits = Pick<
   'requestBytes' | 'progressMs' | 'progressBytes' | 'lingerMs' | 'lingerBytes'
 >;
 
+/** What lies between the peer and the reader. */
+export type BodyLink = {
+  /** Resolves when the link may carry that many bytes: the place of the bandwidth fault. */
+  readonly pass: (bytes: number) => Promise<void>;
+  /** Aborted when the service closes. */
+  readonly closing: AbortSignal;
+};
+
 /** Pull-based reader over a request. One `next` at a time; `close` must be called when the request is over. */
 export class RequestBody implements AsyncIterator<Buffer, undefined> {
   readonly #request: IncomingMessage;
   readonly #limits: BodyLimits;
-  readonly #pass: (bytes: number) => Promise<void>;
+  readonly #link: BodyLink;
   readonly #timer: NodeJS.Timeout;
   readonly #arrived: Buffer[] = [];
   #waiter: Waiter | null = null;
@@ -36,11 +44,10 @@ export class RequestBody implements AsyncIterator<Buffer, undefined> {
   #windowWaitedMs = 0;
   #waitingSinceMs = 0;
 
-  /** `pass` resolves when the link may carry that many bytes: the place of the bandwidth fault. */
-  constructor(request: IncomingMessage, limits: BodyLimits, pass: (bytes: number) => Promise<void>) {
+  constructor(request: IncomingMessage, limits: BodyLimits, link: BodyLink) {
     this.#request = request;
     this.#limits = limits;
-    this.#pass = pass;
+    this.#link = link;
     this.#timer = setInterval(() => this.#judgeProgress(), limits.progressMs);
     request.on('data', (bytes: Buffer) => this.#take(bytes));
     request.on('end', () => this.#end());
@@ -59,7 +66,7 @@ export class RequestBody implements AsyncIterator<Buffer, undefined> {
   async next(): Promise<IteratorResult<Buffer, undefined>> {
     const result = await this.#pull();
     if (this.#totalBytes > this.#limits.requestBytes) throw tooLarge(this.#limits.requestBytes);
-    if (!result.done) await this.#pass(result.value.length);
+    if (!result.done) await this.#link.pass(result.value.length);
     return result;
   }
 
@@ -70,25 +77,29 @@ export class RequestBody implements AsyncIterator<Buffer, undefined> {
 
   /**
    * After an early answer: reads and throws away what the peer still sends, within the linger bounds, so that the
-   * answer is not lost in a reset; then cuts the connection if the peer has not come to its end.
+   * answer is not lost in a reset; then cuts the connection if the peer has not come to its end. A service that closes
+   * does not wait for it.
    */
   async discard(): Promise<void> {
-    const untilMs = performance.now() + this.#limits.lingerMs;
-    const allowedBytes = this.#totalBytes + this.#limits.lingerBytes;
+    this.close();
     this.#arrived.length = 0;
+    if (this.#failure instanceof PeerGone) return;
     this.#failure = null;
-    const timer = setTimeout(() => this.#fail(new PeerGone()), this.#limits.lingerMs);
+    const allowedBytes = this.#totalBytes + this.#limits.lingerBytes;
+    const giveUp = (): void => this.#fail(new PeerGone());
+    const timer = setTimeout(giveUp, this.#limits.lingerMs);
+    this.#link.closing.addEventListener('abort', giveUp);
     try {
-      while (performance.now() < untilMs && this.#totalBytes < allowedBytes) {
-        if ((await this.#pull()).done) return;
+      if (this.#link.closing.aborted) throw new PeerGone();
+      while (!(await this.#pull()).done) {
+        if (this.#totalBytes > allowedBytes) throw new PeerGone();
       }
-      this.#request.destroy();
     } catch {
       // Whatever ended it, the answer has been given; only the connection is left to be cut.
       this.#request.destroy();
     } finally {
       clearTimeout(timer);
-      this.close();
+      this.#link.closing.removeEventListener('abort', giveUp);
     }
   }
 

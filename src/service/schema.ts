@@ -67,6 +67,7 @@ const MIGRATIONS: readonly string[] = [
     episode_id TEXT,
     created_at_us INTEGER NOT NULL,
     run_id TEXT,
+    run_type TEXT,
     run_step INTEGER,
     environment_id TEXT,
     model_provider TEXT,

@@ -54,7 +54,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   }
   const closing = new AbortController();
   const faults = new FaultInjector(options.faults ?? NO_FAULTS, options.faultSeed ?? 1, closing.signal);
-  const context = { store, limits, faults, token, log };
+  const context = { store, limits, faults, token, closing: closing.signal, log };
   const running = new Set<Promise<void>>();
   const server = buildServer(limits, (request, response) => {
     const work = handleRequest(request, response, context).finally(() => running.delete(work));
@@ -129,7 +129,7 @@ async function endRequests(server: Server, running: ReadonlySet<Promise<void>>, 
 
 function unsafeHost(host: string): PrlError {
   return new PrlError('PRL_ERR_USAGE', `--host ${host} is not loopback: others could read and delete every trace`, {
-    hint: 'set PRL_SERVE_TOKEN to the bearer token that requests must carry',
+    hint: 'set PRL_SERVE_TOKEN; every request must then carry it',
   });
 }
 

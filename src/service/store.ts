@@ -41,9 +41,9 @@ const INSERT_EPISODE = `INSERT INTO episodes (owner, upload_key, episode_id, cre
   has_error, error_type, error_message, offset, bytes, traces_offset, traces_bytes, trace_ids)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-const INSERT_TRACE = `INSERT INTO traces (owner, upload_key, trace_id, episode_id, created_at_us, run_id, run_step,
+const INSERT_TRACE = `INSERT INTO traces (owner, upload_key, trace_id, episode_id, created_at_us, run_id, run_type, run_step,
   environment_id, model_provider, model_id, task_id, agent_name, reward, outcome, has_error, is_truncated, duration_ms,
-  total_tokens, offset, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  total_tokens, offset, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 export class Store {
   readonly chunks: ChunkPool;
@@ -200,6 +200,7 @@ export class Store {
       row.episodeId,
       row.createdAtUs ?? upload.ingestedAtUs,
       row.runId,
+      row.runType,
       row.runStep,
       row.environmentId,
       row.modelProvider,

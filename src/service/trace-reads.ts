@@ -20,8 +20,8 @@ const SORT_COLUMNS: Readonly<Record<string, string>> = {
   duration_ms: 't.duration_ms',
 };
 
-/** Newest copy of a trace id: the one that arrived last. */
-const NEWEST_COPY = `NOT EXISTS (SELECT 1 FROM traces n
+/** Condition on alias `t`: the newest copy of its trace id, the one that arrived last. */
+export const NEWEST_COPY = `NOT EXISTS (SELECT 1 FROM traces n
   WHERE n.owner = t.owner AND n.trace_id = t.trace_id AND n.trace_key > t.trace_key)`;
 
 /**

@@ -60,7 +60,10 @@ export class UploadIntake {
     }
     this.#hash.update(bytes);
     if (this.#options.lease === null) return;
-    for (const line of this.#framer.push(bytes)) await this.#line(line);
+    for (const line of this.#framer.push(bytes)) {
+      this.#line(line);
+      if (this.#unwrittenBytes >= WRITE_BYTES) await this.#write();
+    }
   }
 
   /** Ends the upload and writes what is left; returns the digest of everything pushed, 64 lower-case hex. */
@@ -68,7 +71,7 @@ export class UploadIntake {
     const digest = this.#hash.digest('hex');
     if (this.#options.lease === null) return digest;
     for (const line of this.#framer.end()) {
-      await this.#line(line);
+      this.#line(line);
       // A record runs to its LF (spec 03 section 1): the next upload in this chunk must not be glued to it.
       this.#unwritten.push(LF);
     }
@@ -79,8 +82,10 @@ export class UploadIntake {
     return digest;
   }
 
-  async #line(line: Line): Promise<void> {
+  #line(line: Line): void {
     const { bytes, lineNumber } = line;
+    // Blank lines too: a small gzip part can hold hundreds of millions of them.
+    if (lineNumber > this.#options.limits.uploadRows) throw this.#tooMany('lines', lineNumber);
     if (!isBlank(bytes, 0, bytes.length)) {
       const { format, limits, nowUs } = this.#options;
       this.#stage(readRecord({ bytes, lineNumber, format, limits, nowUs }), lineNumber);
@@ -88,7 +93,6 @@ export class UploadIntake {
     this.#lineOffset += bytes.length;
     this.#unwritten.push(bytes);
     this.#unwrittenBytes += bytes.length;
-    if (this.#unwrittenBytes >= WRITE_BYTES) await this.#write();
   }
 
   #stage(rows: RecordRows, lineNumber: number): void {
@@ -101,12 +105,15 @@ export class UploadIntake {
       noteId(this.#traceIds, { code: 'duplicate_trace_id', id: row.traceId, lineNumber });
       this.traces.push({ row, offset });
     }
+    const rowCount = this.episodes.length + this.traces.length;
+    if (rowCount > this.#options.limits.uploadRows) throw this.#tooMany('rows', lineNumber);
+  }
+
+  #tooMany(what: 'lines' | 'rows', lineNumber: number): Error {
     const { uploadRows } = this.#options.limits;
-    if (this.episodes.length + this.traces.length <= uploadRows) return;
-    throw rejected(
-      'too_many_traces_in_upload',
-      `line ${lineNumber}: more than ${uploadRows} rows in one upload, counting each episode and each trace`,
-    );
+    const counted = what === 'rows' ? ', counting each episode and each trace' : ', blank ones included';
+    const message = `line ${lineNumber}: more than ${uploadRows} ${what} in one upload${counted}`;
+    return rejected('too_many_traces_in_upload', message);
   }
 
   async #write(): Promise<void> {
