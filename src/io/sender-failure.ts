@@ -55,8 +55,9 @@ function unknownFailure(code: string): Known {
 function codeOf(error: unknown): string {
   let current: unknown = error;
   for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
-    const { code } = current as { code?: unknown };
+    const { code, name } = current as { code?: unknown; name: string };
     if (typeof code === 'string' && code !== '') return code;
+    if (name === 'HTTPParserError') return 'HPE_UNKNOWN'; // undici names the parser's codes, but not all faults have one
     current = current instanceof AggregateError ? current.errors[0] : current.cause;
   }
   return '';

@@ -22,24 +22,26 @@ export type SeenRequest = {
 
 /** What to do with a request. Omitted: store and answer 201. */
 export type Fault =
-  | {
-      readonly kind: 'answer';
-      readonly status: number;
-      readonly body?: string;
-      readonly headers?: Record<string, string>;
-    }
-  | {
-      readonly kind: 'early';
-      readonly status: number;
-      readonly body?: string;
-      readonly headers?: Record<string, string>;
-      readonly afterBytes?: number;
-    }
+  | AnswerFault
+  /** Answers as soon as `afterBytes` of the body arrived; with `drains` it goes on reading what still comes. */
+  | (EarlyFault & { readonly drains?: boolean })
+  /** Resets the connection once `afterBytes` arrived. */
   | { readonly kind: 'reset'; readonly afterBytes: number }
+  /** Stores, then cuts the connection before the status line. */
   | { readonly kind: 'lost_response' }
+  /** Reads `afterBytes`, then neither reads nor answers. */
   | { readonly kind: 'stall'; readonly afterBytes?: number }
   | { readonly kind: 'slow'; readonly bytesPerSecond: number }
+  /** Stores, then breaks off inside the receipt. */
   | { readonly kind: 'cut_answer' };
+
+type AnswerFault = {
+  readonly kind: 'answer';
+  readonly status: number;
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
+};
+type EarlyFault = Omit<AnswerFault, 'kind'> & { readonly kind: 'early'; readonly afterBytes?: number };
 
 export type FaultyServer = {
   readonly url: string;
@@ -64,6 +66,8 @@ export async function startFaultyServer(
     stored: new Map<string, Buffer>(),
     readBytes: 0,
     connections: 0,
+    /** TCP sockets by the peer's port: under TLS only these can be reset. */
+    sockets: new Map<number, Socket>(),
     open: 0,
     peakOpen: 0,
   };
@@ -77,11 +81,13 @@ export async function startFaultyServer(
       state.open -= 1;
     });
     response.on('error', () => {});
-    void handle(state, request, response, fault);
+    const reset = (): void => void state.sockets.get(request.socket.remotePort ?? 0)?.resetAndDestroy();
+    void handle({ state, request, response, fault, reset });
   };
   const server = tls === undefined ? createServer(onRequest) : createTlsServer(tls, onRequest);
-  server.on('connection', () => {
+  server.on('connection', (socket: Socket) => {
     state.connections += 1;
+    state.sockets.set(socket.remotePort ?? 0, socket);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -102,12 +108,17 @@ export async function startFaultyServer(
 
 type State = { requests: SeenRequest[]; stored: Map<string, Buffer>; readBytes: number };
 
-async function handle(
-  state: State,
-  request: IncomingMessage,
-  response: ServerResponse,
-  fault: Fault | undefined,
-): Promise<void> {
+type Handling = {
+  readonly state: State;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly fault: Fault | undefined;
+  /** Resets the connection under the request. */
+  readonly reset: () => void;
+};
+
+async function handle(handling: Handling): Promise<void> {
+  const { state, request, fault } = handling;
   const atMs = performance.now();
   const limit = fault !== undefined && 'afterBytes' in fault ? (fault.afterBytes ?? 0) : null;
   const needsWhole = fault === undefined || !['early', 'reset', 'stall'].includes(fault.kind);
@@ -117,16 +128,10 @@ async function handle(
   const seen = { atMs, path: request.url ?? '', headers: request.headers, rawBody, socket: request.socket };
   const upload = needsWhole ? parseUpload(rawBody, request.headers) : { jsonl: null, metadata: null };
   state.requests.push({ ...seen, ...upload });
-  act(state, request, response, fault, upload.jsonl);
+  act(handling, upload.jsonl);
 }
 
-function act(
-  state: State,
-  request: IncomingMessage,
-  response: ServerResponse,
-  fault: Fault | undefined,
-  jsonl: Buffer | null,
-): void {
+function act({ state, request, response, fault, reset }: Handling, jsonl: Buffer | null): void {
   const digest = jsonl === null ? '' : createHash('sha256').update(jsonl).digest('hex');
   const commit = (): void => {
     if (jsonl !== null) state.stored.set(digest, jsonl);
@@ -136,9 +141,10 @@ function act(
     case 'early':
       response.writeHead(fault.status, fault.headers);
       response.end(fault.body ?? '');
+      if (fault.kind === 'early' && fault.drains === true) countRest(state, request);
       return;
     case 'reset':
-      request.socket.resetAndDestroy();
+      reset();
       return;
     case 'lost_response':
       commit();
@@ -161,6 +167,13 @@ function act(
       commit();
       answerJson(response, 201, { upload_id: digest, status: 'committed' });
   }
+}
+
+function countRest(state: State, request: IncomingMessage): void {
+  request.on('data', (part: Buffer) => {
+    state.readBytes += part.length;
+  });
+  request.resume();
 }
 
 function answerJson(response: ServerResponse, status: number, body: unknown): void {
