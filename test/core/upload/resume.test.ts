@@ -1,0 +1,73 @@
+/** What is settled, pinned and rejected, over ranges. */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { merged, ResumeState } from '../../../src/core/upload/resume.js';
+import type { RejectedLine, SourceRange } from '../../../src/core/upload/types.js';
+
+const range = (start: number, end: number, chunk = 0): SourceRange => ({ chunk, start, end });
+const line = (offset: number, chunk = 0): RejectedLine => {
+  return { chunk, offset, length: 10, lineNumber: 1, id: null, code: 'c', message: 'm' };
+};
+
+test('merging keeps exactly the covered bytes, sorted and apart', () => {
+  const ranges = fc.array(
+    fc.tuple(fc.nat(60), fc.integer({ min: 1, max: 12 })).map(([start, length]) => range(start, start + length)),
+    { maxLength: 12 },
+  );
+  fc.assert(
+    fc.property(ranges, (list) => {
+      const result = merged(list);
+      const covers = (set: readonly SourceRange[], at: number): boolean =>
+        set.some(({ start, end }) => at >= start && at < end);
+      for (let at = 0; at < 80; at += 1) expect(covers(result, at)).toBe(covers(list, at));
+      for (let index = 1; index < result.length; index += 1) {
+        expect(result[index]?.start).toBeGreaterThan(result[index - 1]?.end ?? 0);
+      }
+    }),
+    { seed: 1, numRuns: 300 },
+  );
+});
+
+test('placement is found among many ranges, first and last byte included', () => {
+  const resume = new ResumeState();
+  for (let index = 0; index < 1000; index += 1) resume.settle(range(index * 100, index * 100 + 50));
+  for (const index of [0, 1, 499, 998, 999]) {
+    expect(resume.placementOf({ chunk: 0, offset: index * 100 })).toBe('settled');
+    expect(resume.placementOf({ chunk: 0, offset: index * 100 + 49 })).toBe('settled');
+    expect(resume.placementOf({ chunk: 0, offset: index * 100 + 50 })).toBe('send');
+  }
+  expect(resume.placementOf({ chunk: 1, offset: 0 })).toBe('send');
+});
+
+describe('pins', () => {
+  test('halves take the place of their whole, what is stored loses its pin', () => {
+    const resume = new ResumeState();
+    resume.pin(range(0, 100));
+    resume.pin(range(0, 50));
+    resume.pin(range(50, 100));
+    resume.settle(range(0, 50));
+    expect(resume.pinAt({ chunk: 0, offset: 10 })).toBeNull();
+    expect(resume.pinAt({ chunk: 0, offset: 99 })).toEqual(range(50, 100));
+    resume.reject(line(50));
+    expect(resume.pinAt({ chunk: 0, offset: 99 })).toBeNull();
+  });
+
+  test('one cut is one object for all its records', () => {
+    const resume = new ResumeState();
+    resume.pin(range(0, 100));
+    expect(resume.pinAt({ chunk: 0, offset: 0 })).toBe(resume.pinAt({ chunk: 0, offset: 60 }));
+  });
+});
+
+test('a stored line is no longer rejected; a forgotten chunk is unknown, others are not', () => {
+  const resume = new ResumeState();
+  resume.reject(line(0));
+  resume.reject(line(20));
+  resume.reject(line(0, 1));
+  resume.settle(range(0, 10));
+  resume.acquit(range(0, 10));
+  expect(resume.rejected()).toEqual([line(20), line(0, 1)]);
+  resume.forget(0);
+  expect(resume.rejected()).toEqual([line(0, 1)]);
+  expect(resume.coveredRanges(0)).toEqual([]);
+});
