@@ -98,7 +98,7 @@ export class Output {
   }
 
   /** Writes one JSON document as one line. */
-  document(document: { readonly schema: string }): Promise<void> {
+  document<Document extends { readonly schema: string }>(document: Document): Promise<void> {
     return this.data(`${JSON.stringify(document)}\n`);
   }
 

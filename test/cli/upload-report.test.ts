@@ -1,0 +1,137 @@
+/** The report says what the document says, for any outcome, and its schema describes it (demands P2, P3, C18, D8). */
+import { describe, expect, test } from 'vitest';
+import { terminalFormat } from '../../src/cli/format.js';
+import type { DamagedEntry, RejectedEntry, UploadDocument } from '../../src/cli/upload-document.js';
+import { LISTED_ENTRIES, uploadReport } from '../../src/cli/upload-report.js';
+import { schemaComplaints } from '../helpers/json-schema.js';
+
+const rejected: RejectedEntry = {
+  chunk: 0,
+  offset: 941_233_120,
+  line: 412,
+  id: '3c1e',
+  code: 'duplicate_trace_id',
+  message: 'trace 88ab appears twice',
+};
+
+const damaged: DamagedEntry = {
+  file: 'traces.jsonl',
+  chunk: 0,
+  offset: 1_000_000,
+  bytes: 2048,
+  kind: 'torn',
+  recovered: true,
+  message: 'the line ends inside a string',
+};
+
+const finished: UploadDocument = {
+  schema: 'prl.upload/1',
+  run: './run',
+  url: 'http://127.0.0.1:8787',
+  run_id: 'rl-7f3a',
+  plan: { episodes: 1000, bytes: 2_480_343_613 },
+  sent: { episodes: 998, bytes: 2_469_606_195, wire_bytes: 537_919_488, requests: 80 },
+  already: { episodes: 1, bytes: 2_480_343 },
+  rejected: [rejected],
+  damaged: [],
+  retries: 3,
+  seconds: 56.24,
+  peak_rss_bytes: 314_572_800,
+  verified: null,
+  complete: true,
+  partial: false,
+};
+
+function report(document: UploadDocument, options: { ascii?: boolean; journal?: string | null } = {}): string {
+  const { ascii = false, journal = 'run/monitors/prl/journal' } = options;
+  return uploadReport({ document, format: terminalFormat({ ascii }), journal, commandLine: 'prl upload ./run' }).join(
+    '\n',
+  );
+}
+
+describe('uploadReport', () => {
+  test('a finished upload with one rejected line', () => {
+    expect(report(finished)).toBe(
+      [
+        ' uploaded 998 episodes, 2.30 GiB (513 MiB on the wire) in 56.2 s; 1 already there, 1 rejected',
+        ' rejected  line 412 (chunk 0, offset 941,233,120) episode 3c1e  duplicate_trace_id: "trace 88ab appears twice"',
+        ' took      80 requests, 3 retries, 300 MiB of memory at most',
+        ' journal   run/monitors/prl/journal   nothing left to send',
+        ' next      keep or fix what was rejected, then: prl upload ./run --retry-rejected',
+      ].join('\n'),
+    );
+  });
+
+  test('an interrupted one is marked, says what is left, and ends with how to go on', () => {
+    const sent = { episodes: 1, bytes: 1024, wire_bytes: 512, requests: 1 };
+    const text = report({ ...finished, sent, rejected: [], complete: false, partial: true }, { journal: null });
+    expect(text.split('\n')).toEqual([
+      ' partial: uploaded 1 episode, 1 KiB (512 B on the wire) in 56.2 s; 1 already there',
+      ' took      1 request, 3 retries, 300 MiB of memory at most',
+      ' journal   none kept   998 episodes left to send',
+      ' next      prl upload ./run   (continues where this stopped)',
+    ]);
+  });
+
+  test.each([
+    [true, 'verified  998 episodes read back: all the same'],
+    [false, 'verified  998 episodes read back: NOT the same as sent'],
+  ])('verified %s', (ok, line) => {
+    expect(report({ ...finished, verified: { episodes: 998, ok } })).toContain(line);
+  });
+
+  test('damage is listed with its file, place, kind and whether the rest of the line was saved', () => {
+    expect(report({ ...finished, damaged: [damaged, { ...damaged, recovered: false, kind: 'nul' }] })).toContain(
+      [
+        ' damaged   traces.jsonl (chunk 0, offset 1,000,000) 2 KiB  torn: "the line ends inside a string"; the record after it was sent',
+        ' damaged   traces.jsonl (chunk 0, offset 1,000,000) 2 KiB  nul: "the line ends inside a string"',
+      ].join('\n'),
+    );
+  });
+
+  test('many of one kind are listed up to a bound and counted beyond it, by reason', () => {
+    const many = Array.from({ length: LISTED_ENTRIES + 7 }, (_, index) => ({ ...rejected, line: index + 1 }));
+    const lines = report({ ...finished, rejected: [...many, { ...rejected, code: 'line_too_large' }] }).split('\n');
+    expect(lines.filter((line) => line.includes('duplicate_trace_id: "'))).toHaveLength(LISTED_ENTRIES);
+    expect(lines.filter((line) => line.includes('and 7 more with duplicate_trace_id'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('line_too_large: "'))).toHaveLength(1);
+  });
+
+  test('hostile text of a record or a service stays text', () => {
+    const hostile = { ...rejected, id: 'x\u001b[2Jy', message: 'first\nsecond \u202egnp' };
+    const text = report({ ...finished, rejected: [hostile] });
+    expect(text).toContain('episode x\\u001b[2Jy ');
+    expect(text).toContain('"first\\nsecond \\u202egnp"');
+    expect(text).not.toMatch(/\p{Cc}(?<!\n)/u);
+  });
+
+  test('without UTF-8 every byte is ASCII', () => {
+    const text = report({ ...finished, rejected: [{ ...rejected, message: 'Größe 日本' }] }, { ascii: true });
+    expect(text).toMatch(/^[\x20-\x7e\n]*$/);
+    expect(text).toContain('Gr\\u{f6}\\u{df}e \\u{65e5}\\u{672c}');
+  });
+});
+
+describe('schemas/prl.upload-1.json', () => {
+  const complaints = (document: unknown): string[] => schemaComplaints(document, 'schemas/prl.upload-1.json');
+
+  test('describes every field of a document', () => {
+    const dry = { episodes: 1, bytes: 2, requests: 1 };
+    expect(
+      complaints({ ...finished, damaged: [damaged], verified: { episodes: 998, ok: true }, dry_run: dry }),
+    ).toEqual([]);
+  });
+
+  test.each([
+    ['a missing field', { retries: undefined }, '$.retries'],
+    ['another schema', { schema: 'prl.upload/2' }, '$.schema'],
+    ['a fraction of an episode', { plan: { episodes: 1.5, bytes: 0 } }, '$.plan.episodes'],
+    ['a negative count', { retries: -1 }, '$.retries'],
+    ['a line 0', { rejected: [{ ...rejected, line: 0 }] }, '$.rejected[0].line'],
+    ['an unknown kind of damage', { damaged: [{ ...damaged, kind: 'rust' }] }, '$.damaged[0].kind'],
+    ['a field nobody described', { extra: 1 }, '$.extra'],
+  ])('finds %s', (_name, change, path) => {
+    const document = JSON.parse(JSON.stringify({ ...finished, ...change }));
+    expect(complaints(document)).toEqual([expect.stringContaining(path)]);
+  });
+});
