@@ -13,9 +13,15 @@ const CHUNK_NAME = /^([0-9]{5,})\.jsonl$/;
 /** What a start had to put right: bytes behind the last committed upload of a chunk. */
 export type CutTail = { readonly chunk: number; readonly offset: number; readonly bytes: number };
 
-type Chunk = { readonly number: number; committedBytes: number; handle: FileHandle | null; isLeased: boolean };
+/** `retired`: its last upload may or may not have been committed, so nobody may touch its bytes for now. */
+type Chunk = {
+  readonly number: number;
+  committedBytes: number;
+  handle: FileHandle | null;
+  use: 'free' | 'leased' | 'retired';
+};
 
-/** The right to append to one chunk; ends with the first of `keep`, `giveBack` and `retire`, further calls do nothing. */
+/** The right to append to one chunk; ends with the first of `keep`, `giveBack` and `retire`: later calls do nothing. */
 export type ChunkLease = {
   readonly chunk: number;
   /** Where this upload begins. */
@@ -31,7 +37,7 @@ export type ChunkLease = {
   /** Cuts the bytes off again. */
   giveBack(): Promise<void>;
   /**
-   * It is unknown whether the bytes were committed: leaves them, and lets nobody write to this chunk until the next
+   * It is unknown whether the bytes were committed: leaves them as they are until `settleRetired`, or until the next
    * start has read the database anew.
    */
   retire(): void;
@@ -77,18 +83,29 @@ export class ChunkPool {
 
   /** A chunk to append to; null when as many uploads as allowed are being written already. */
   async lease(): Promise<ChunkLease | null> {
-    if (this.#chunks.filter((chunk) => chunk.isLeased).length >= this.#writers) return null;
-    const free = this.#chunks.find((chunk) => !chunk.isLeased && chunk.committedBytes < this.#chunkBytes);
+    if (this.#chunks.filter((chunk) => chunk.use === 'leased').length >= this.#writers) return null;
+    const free = this.#chunks.find((chunk) => chunk.use === 'free' && chunk.committedBytes < this.#chunkBytes);
     const chunk = free ?? newChunk(Math.max(-1, ...this.#chunks.map(({ number }) => number)) + 1, 0);
     if (free === undefined) this.#chunks.push(chunk);
-    chunk.isLeased = true;
+    chunk.use = 'leased';
     try {
       chunk.handle ??= await this.#openForAppend(chunk.number);
     } catch (error) {
-      chunk.isLeased = false;
+      chunk.use = 'free';
       throw error;
     }
     return new Lease(chunk, chunk.handle, (done) => this.#release(done));
+  }
+
+  /**
+   * Cuts the bytes of retired leases off. Only after a later transaction was committed: that one has overwritten
+   * whatever the failed ones left in the database's log.
+   */
+  async settleRetired(): Promise<void> {
+    for (const chunk of this.#chunks.filter(({ use }) => use === 'retired')) {
+      await chunk.handle?.truncate(chunk.committedBytes);
+      await this.#release(chunk);
+    }
   }
 
   /** The file that holds a chunk. */
@@ -113,7 +130,7 @@ export class ChunkPool {
   }
 
   async #release(chunk: Chunk): Promise<void> {
-    chunk.isLeased = false;
+    chunk.use = 'free';
     if (chunk.committedBytes < this.#chunkBytes || chunk.handle === null) return;
     const { handle } = chunk;
     chunk.handle = null;
@@ -165,8 +182,7 @@ class Lease implements ChunkLease {
   }
 
   retire(): void {
-    // It stays leased for ever: the writers' cap counts it, so a failing disk ends in 503, not in more chunks.
-    this.#settle();
+    if (this.#settle()) this.#state.use = 'retired';
   }
 
   async giveBack(): Promise<void> {
@@ -186,7 +202,7 @@ class Lease implements ChunkLease {
 }
 
 function newChunk(number: number, committedBytes: number): Chunk {
-  return { number, committedBytes, handle: null, isLeased: false };
+  return { number, committedBytes, handle: null, use: 'free' };
 }
 
 function chunkPath(directory: string, number: number): string {

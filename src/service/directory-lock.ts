@@ -6,8 +6,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PrlError } from '../core/errors.js';
-
-const SQLITE_BUSY = 5;
+import { SQLITE_BUSY, sqliteCode } from './sqlite-codes.js';
 
 /** Holds the directory until `release`. */
 export type DirectoryLock = { release(): void };
@@ -24,7 +23,7 @@ export function lockDirectory(directory: string): DirectoryLock {
     database.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     database.close();
-    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error;
+    if (sqliteCode(error) !== SQLITE_BUSY) throw error;
     throw new PrlError('PRL_ERR_LOCKED', `${directory} is in use by ${holder(note)}`, {
       hint: 'stop that process, or give this one a directory of its own with --data',
       cause: error,

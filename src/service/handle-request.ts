@@ -8,10 +8,11 @@ import type { ServiceLimits } from './limits.js';
 import { QueryValues } from './query-values.js';
 import { type RawPart, sendRaw } from './raw-document.js';
 import { receiveUpload } from './receive-upload.js';
-import { Refusal, type RefusalCode, refusalBody } from './refusal.js';
+import { Refusal, refusalBody } from './refusal.js';
 import { checkDeclaredLength, PeerGone, RequestBody } from './request-body.js';
 import { parseTarget, type Route } from './route.js';
 import { getRun, listRunSteps, listRuns } from './run-reads.js';
+import { SQLITE_FULL, SQLITE_IOERR, sqliteCode } from './sqlite-codes.js';
 import type { Store } from './store.js';
 import { getTrace, listEpisodeTraces, listTraces } from './trace-reads.js';
 
@@ -171,16 +172,14 @@ async function tellError({ request, response, context }: Exchange, error: unknow
 
 /** A full or failing disk is the service declining, for now; anything else is our fault. */
 function failureOf(error: unknown): Refusal {
-  const { code, errcode } = error as { code?: string; errcode?: number };
-  const isDisk = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EFBIG'].includes(code ?? '');
-  const isDatabaseDisk = errcode !== undefined && [SQLITE_IOERR, SQLITE_FULL].includes(errcode & 0xff);
-  if (!isDisk && !isDatabaseDisk) return new Refusal(500, 'internal_error', 'the service failed: see its log');
-  const message = `the service cannot write to its disk (${code ?? errcode}): nothing of this request is stored`;
-  return new Refusal(503, 'storage_unavailable' satisfies RefusalCode, message, { retryAfterSeconds: 5 });
+  const { code = '' } = error as { code?: string };
+  const isDisk = DISK_ERRORS.has(code) || [SQLITE_IOERR, SQLITE_FULL].includes(sqliteCode(error) ?? 0);
+  if (!isDisk) return new Refusal(500, 'internal_error', 'the service failed: see its log');
+  const message = `the disk of the service does not take the request (${code}): no receipt is given, try again later`;
+  return new Refusal(503, 'storage_unavailable', message, { retryAfterSeconds: 5 });
 }
 
-const SQLITE_IOERR = 10;
-const SQLITE_FULL = 13;
+const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE', 'EFBIG']);
 
 function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

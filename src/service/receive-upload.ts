@@ -9,6 +9,7 @@ import type { ServiceLimits } from './limits.js';
 import { boundaryOf, MultipartReader, type Part } from './multipart.js';
 import { Refusal, rejected } from './refusal.js';
 import type { RequestBody } from './request-body.js';
+import { SQLITE_FULL, sqliteCode } from './sqlite-codes.js';
 import type { CommitResult, KnownUpload, Store, UploadRows } from './store.js';
 import { readMetadata, readUploadHead, type UploadHead, type UploadMetadata } from './upload-head.js';
 import { UploadIntake } from './upload-intake.js';
@@ -69,6 +70,8 @@ async function store(upload: UploadRequest, { head, boundary, known, lease }: Pl
   const result = commit(upload.store, rows, lease);
   if (result.outcome === 'known') return replay(result.upload, head);
   await lease.keep();
+  // What an earlier failure left behind can be cut now; if it cannot, the next start does it.
+  await upload.store.chunks.settleRetired().catch(() => {});
   return 201;
 }
 
@@ -76,8 +79,10 @@ function commit(store: Store, rows: UploadRows, lease: ChunkLease): CommitResult
   try {
     return store.commit(rows, lease);
   } catch (error) {
-    // A disk that fails inside COMMIT leaves open whether the transaction is there after the next start.
-    if (!(error instanceof Refusal)) lease.retire();
+    // A log whose sync failed may hold the whole transaction after all, and the next start would find it. One that could
+    // not be written to its end (a full disk) cannot.
+    const isUnknown = !(error instanceof Refusal) && sqliteCode(error) !== SQLITE_FULL;
+    if (isUnknown) lease.retire();
     throw error;
   }
 }
