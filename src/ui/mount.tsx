@@ -54,9 +54,11 @@ type Frame = {
 const USUAL_WINDOW = { columns: 80, rows: 24 };
 
 function mount({ screen, keyboard }: MountStreams, view: (frame: Frame) => ReactNode): MountedView {
-  let writeAbove = (lines: string): void => {
+  const writePlainly = (lines: string): void => {
     screen.write(lines);
   };
+  // Ink's own write, once it draws, keeps the frame below what is written.
+  let writeAbove = writePlainly;
   const onReady = (write: (lines: string) => void): void => {
     writeAbove = write;
   };
@@ -86,6 +88,7 @@ function mount({ screen, keyboard }: MountStreams, view: (frame: Frame) => React
       screen.off('resize', redraw);
       instance.clear();
       instance.unmount();
+      writeAbove = writePlainly;
       await instance.waitUntilExit();
     },
   };

@@ -13,8 +13,6 @@ export type UploadRowsOptions = {
   readonly format: ViewFormat;
   readonly glyphs: Glyphs;
   readonly version: string;
-  /** Columns of the window. */
-  readonly columns: number;
   /** Keys can be read, so they are named. */
   readonly hasKeys: boolean;
   readonly showHelp: boolean;
@@ -27,9 +25,13 @@ function label(text: string, isActive: boolean): Segment {
   return { text: ` ${text}`.padEnd(LABEL_COLUMNS - 1), priority: 100, tone: isActive ? 'strong' : 'quiet' };
 }
 
-/** A bar takes a third of the window, between 10 and 40 columns. */
-function barColumns(columns: number): number {
-  return Math.min(40, Math.max(10, Math.floor(columns / 3)));
+const BAR_LEAST_COLUMNS = 8;
+const BAR_MOST_COLUMNS = 40;
+
+/** A bar that takes what the figures beside it leave. */
+function barSegment(share: number, glyphs: Glyphs): Segment {
+  const draw = (columns: number): string => bar(share, columns, glyphs);
+  return { text: draw(BAR_LEAST_COLUMNS), priority: 4, tone: 'good', stretch: { most: BAR_MOST_COLUMNS, draw } };
 }
 
 function headerRow({ progress, format, glyphs, version }: UploadRowsOptions): ViewRow {
@@ -66,7 +68,7 @@ function planRow({ progress, format }: UploadRowsOptions): ViewRow {
   };
 }
 
-function sendRow({ progress, format, glyphs, columns }: UploadRowsOptions): ViewRow {
+function sendRow({ progress, format, glyphs }: UploadRowsOptions): ViewRow {
   const { plan, sent, already, bytesPerSecond, remainingMs, phase } = progress;
   const total = plan.episodes === null ? '?' : format.count(plan.episodes);
   const eta = phase === 'send' && remainingMs !== null ? `eta ${format.remaining(remainingMs)}` : '';
@@ -75,7 +77,7 @@ function sendRow({ progress, format, glyphs, columns }: UploadRowsOptions): View
     priority: 9,
     segments: [
       label('send', phase === 'send'),
-      { text: bar((sent.bytes + already.bytes) / plan.bytes, barColumns(columns), glyphs), priority: 4, tone: 'good' },
+      barSegment((sent.bytes + already.bytes) / plan.bytes, glyphs),
       { text: `${format.count(sent.episodes + already.episodes)} / ${total}`, priority: 9, gap: 2 },
       { text: format.size(sent.bytes), priority: 7, gap: 3 },
       { text: bytesPerSecond === null ? '' : format.rate(bytesPerSecond), priority: 6, gap: 3 },
@@ -132,7 +134,7 @@ function wireRow({ progress, format, glyphs }: UploadRowsOptions): ViewRow {
   };
 }
 
-function verifyRow({ progress, format, glyphs, columns }: UploadRowsOptions): ViewRow {
+function verifyRow({ progress, format, glyphs }: UploadRowsOptions): ViewRow {
   const { verify, phase, remainingMs } = progress;
   const isActive = phase === 'verify';
   if (verify === null) {
@@ -144,7 +146,7 @@ function verifyRow({ progress, format, glyphs, columns }: UploadRowsOptions): Vi
     priority: isActive ? 9 : 4,
     segments: [
       label('verify', isActive),
-      { text: bar(verify.done / verify.total, barColumns(columns), glyphs), priority: 4, tone: 'good' },
+      barSegment(verify.done / verify.total, glyphs),
       { text: `${format.count(verify.done)} / ${format.count(verify.total)}`, priority: 9, gap: 2 },
       { text: eta, priority: 8, gap: 3 },
     ],

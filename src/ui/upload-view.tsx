@@ -59,7 +59,7 @@ export function UploadView(props: UploadViewProps) {
   );
   const glyphs = glyphsFor(format.ascii);
   const hasKeys = isRawModeSupported;
-  const all = uploadRows({ progress, format, glyphs, version, columns, hasKeys, showHelp });
+  const all = uploadRows({ progress, format, glyphs, version, hasKeys, showHelp });
   // One line less than the window: a frame that fills it makes the terminal scroll.
   return (
     <Box flexDirection="column">

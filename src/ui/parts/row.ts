@@ -15,6 +15,8 @@ export type Segment = {
   readonly gap?: number;
   /** May be cut down to this many columns; only for names. */
   readonly shrinkTo?: number;
+  /** Takes spare columns: drawn anew that wide, up to `most`; `text` is the narrowest form. One in a row. */
+  readonly stretch?: { readonly most: number; readonly draw: (columns: number) => string };
   /** Pushed to the right edge together with what follows it. */
   readonly atRight?: boolean;
 };
@@ -56,11 +58,24 @@ export function placeRow(segments: readonly Segment[], columns: number, measure:
   while (kept.length > 0) {
     const fitting = shrink(kept, rowWidth(kept, measure) - columns, measure);
     const spare = columns - rowWidth(fitting, measure);
-    if (spare >= 0) return spread(fitting, spare);
+    if (spare >= 0) return stretch(fitting, spare, measure);
     const lowest = lowestPriority(kept);
     kept = kept.filter((segment) => segment.priority !== lowest);
   }
   return [];
+}
+
+/** Gives the spare columns to the segment that can use them, and what is left to the gap before the right part. */
+function stretch(segments: readonly Segment[], spare: number, measure: Measure): PlacedSegment[] {
+  let left = spare;
+  const drawn = segments.map((segment) => {
+    if (segment.stretch === undefined) return segment;
+    const least = measure.width(segment.text);
+    const columns = Math.max(least, Math.min(segment.stretch.most, least + left));
+    left -= columns - least;
+    return { ...segment, text: segment.stretch.draw(columns) };
+  });
+  return spread(drawn, left);
 }
 
 function spread(segments: readonly Segment[], spare: number): PlacedSegment[] {
