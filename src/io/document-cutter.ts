@@ -21,6 +21,9 @@ const LF = 0x0a;
 /** Longest text handed to the tokenizer at once; also how precisely a syntax error is located. */
 const MAX_PIECE_BYTES = 65_536;
 
+/** White space for as long as the tokenizer looks ahead in search of a literal: 16 characters. */
+const LOOKAHEAD = ' '.repeat(32);
+
 export class DocumentCutter {
   readonly #tokenizer = jsonParser({ packValues: false, streamValues: false, jsonStreaming: true });
   #offset = 0;
@@ -43,7 +46,12 @@ export class DocumentCutter {
     return { length, marks: this.#follow(tokens) };
   }
 
-  /** Ends the document. @throws Error when it ends inside a value */
+  /** Lets the tokenizer decide on what it still waits to see more of. @throws Error when that is no JSON */
+  settle(): readonly DocumentMark[] {
+    return this.#follow(tokensOf(this.#tokenizer(LOOKAHEAD)));
+  }
+
+  /** Ends the document, after `settle`. @throws Error when it ends inside a value */
   end(): readonly DocumentMark[] {
     // A flushable takes `none` as its end signal; its declared input type leaves that out.
     const marks = this.#follow(tokensOf(this.#tokenizer(none as never)));

@@ -11,6 +11,7 @@ import { DocumentCutter, type DocumentMark } from './document-cutter.js';
 
 const FIRST_HELD_BYTES = 65_536;
 const LF = 0x0a;
+const NOTHING = Buffer.alloc(0);
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 export type ReadDocumentOptions = { readonly maxLineBytes: number; readonly signal?: AbortSignal };
@@ -126,10 +127,14 @@ class DocumentReader {
   }
 
   *end(): Generator<LineEvent, void> {
+    let isSettled = false;
     try {
-      for (const mark of this.#cutter.end()) yield* this.#follow(mark, Buffer.alloc(0));
+      for (const mark of this.#cutter.settle()) yield* this.#follow(mark, NOTHING);
+      isSettled = true;
+      for (const mark of this.#cutter.end()) yield* this.#follow(mark, NOTHING);
     } catch (error) {
-      yield this.lose(this.offset, 'torn', `the document ends too early: ${reasonOf(error)}`);
+      const reason = isSettled ? `the document ends too early: ${reasonOf(error)}` : reasonOf(error);
+      yield this.lose(this.offset, isSettled ? 'torn' : 'invalid_json', reason);
       return;
     }
     yield* this.#between(this.offset);
