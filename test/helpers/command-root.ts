@@ -1,0 +1,74 @@
+/**
+ * The built package in a folder of its own, with the probe command among its commands: what is installed, where tests can change
+ * it. Packages are linked; sources are copied, because Node resolves a link to where it points.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+
+/** How a child ended, and everything it wrote. */
+export type Ended = {
+  readonly status: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+};
+
+export type Running = { readonly child: ChildProcess; readonly stderr: () => string; readonly ended: Promise<Ended> };
+
+export type RunOptions = {
+  readonly node?: string;
+  readonly environment?: Record<string, string>;
+  readonly nodeFlags?: string[];
+};
+
+export class CommandRoot {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'prl-command-root-'));
+  readonly launcher = path.join(this.folder, 'bin', 'run.js');
+
+  constructor() {
+    for (const name of ['bin', 'dist', 'package.json']) cpSync(name, path.join(this.folder, name), { recursive: true });
+    copyFileSync('test/e2e/probe-command.js', path.join(this.folder, 'dist', 'commands', 'probe.js'));
+    const packages = path.join(this.folder, 'node_modules');
+    mkdirSync(path.join(packages, '.bin'), { recursive: true });
+    for (const name of readdirSync('node_modules')) {
+      if (!name.startsWith('.')) symlinkSync(path.resolve('node_modules', name), path.join(packages, name));
+    }
+    // The Node that `npm ci` would bring.
+    symlinkSync(process.execPath, path.join(packages, '.bin', 'node'));
+  }
+
+  /** Starts `prl` with its state in this folder and an environment without CI or colour settings. */
+  start(args: readonly string[], options: RunOptions = {}): Running {
+    const child = spawn(options.node ?? process.execPath, [...(options.nodeFlags ?? []), this.launcher, ...args], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: this.folder,
+        PRL_STATE_DIR: path.join(this.folder, 'state'),
+        ...options.environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.on('data', (part) => {
+      stdout += part;
+    });
+    child.stderr.on('data', (part) => {
+      stderr += part;
+    });
+    const ended = once(child, 'close').then(([status, signal]) => ({ status, signal, stdout, stderr }));
+    return { child, stderr: () => stderr, ended };
+  }
+
+  /** Runs `prl` to its end. */
+  run(args: readonly string[], options: RunOptions = {}): Promise<Ended> {
+    return this.start(args, options).ended;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
+  }
+}
