@@ -29,13 +29,21 @@ export type ExchangeOptions = {
   readonly signal: AbortSignal;
   /** Milliseconds without a byte either way before the exchange fails; default 60,000. */
   readonly progressTimeoutMs?: number;
+  /** Milliseconds from the last byte of the body to the answer; default as above. */
+  readonly answerTimeoutMs?: number;
   /** Told of every stretch of body bytes the socket takes over. */
   readonly onAccepted?: (bytes: number) => void;
 };
 
 export type ExchangeResult =
   | { readonly ok: true; readonly answer: ExchangeAnswer; readonly progress: ExchangeProgress }
-  | { readonly ok: false; readonly error: unknown; readonly progress: ExchangeProgress };
+  | {
+      readonly ok: false;
+      readonly error: unknown;
+      readonly progress: ExchangeProgress;
+      /** True when the whole body had been taken and no answer came in time. */
+      readonly isUnanswered: boolean;
+    };
 
 /** Reading the body of an early answer: the header is what counts, the rest is a courtesy. */
 const EARLY_ANSWER_GRACE_MS = 2_000;
@@ -44,7 +52,8 @@ const MAX_KERNEL_BYTES = 16 * 1024 * 1024;
 
 /** Runs one POST. Never rejects: a fault of peer or network is a result. */
 export async function exchange(request: Exchange, options: ExchangeOptions): Promise<ExchangeResult> {
-  const watch = new ProgressWatch(options.progressTimeoutMs ?? PROGRESS_TIMEOUT_MS, request.bodyBytes);
+  const progressMs = options.progressTimeoutMs ?? PROGRESS_TIMEOUT_MS;
+  const watch = new ProgressWatch(progressMs, options.answerTimeoutMs ?? progressMs, request.bodyBytes);
   const body = new SenderBody(request.slices, (bytes) => {
     watch.accepted(bytes);
     options.onAccepted?.(bytes);
@@ -73,7 +82,8 @@ export async function exchange(request: Exchange, options: ExchangeOptions): Pro
     if (isEarly) watch.abandon();
     return { ok: true, answer, progress: progress() };
   } catch (error) {
-    return { ok: false, error: watch.stall ?? error, progress: progress() };
+    const isUnanswered = watch.stall !== null && body.isComplete;
+    return { ok: false, error: watch.stall ?? error, progress: progress(), isUnanswered };
   } finally {
     watch.end();
     body.destroy();
@@ -98,21 +108,29 @@ async function readAnswer(response: Dispatcher.ResponseData, watch: ProgressWatc
   return { status: response.statusCode, headers: response.headers, body, isWhole };
 }
 
+/** A gap between two accepted slices from which on the peer, not we, sets the pace. */
+const PACED_GAP_MS = 20;
+
 /** Fails the exchange when nothing moves. One timer, re-armed when it fires early; monotonic time only. */
 class ProgressWatch {
   readonly #controller = new AbortController();
   readonly #budgetMs: number;
+  readonly #answerBudgetMs: number;
   readonly #bodyBytes: number;
-  readonly #startedMs = performance.now();
   #deadlineMs: number;
   #timer: NodeJS.Timeout | null = null;
   #acceptedBytes = 0;
+  #lastAcceptedMs = performance.now();
+  /** Since when the peer sets the pace, and the bytes it took since. */
+  #pacedSinceMs: number | null = null;
+  #pacedBytes = 0;
   stall: StallError | null = null;
 
-  constructor(budgetMs: number, bodyBytes: number) {
+  constructor(budgetMs: number, answerBudgetMs: number, bodyBytes: number) {
     this.#budgetMs = budgetMs;
+    this.#answerBudgetMs = answerBudgetMs;
     this.#bodyBytes = bodyBytes;
-    this.#deadlineMs = this.#startedMs + budgetMs;
+    this.#deadlineMs = this.#lastAcceptedMs + budgetMs;
     this.#arm();
   }
 
@@ -120,27 +138,27 @@ class ProgressWatch {
     return this.#controller.signal;
   }
 
-  /**
-   * After the last byte the kernels on the way may hold megabytes that move without our seeing it: the answer gets
-   * the time they need at the rate seen so far on top of the budget, so that a slow reader is not taken for a dead one.
-   */
   accepted(bytes: number): void {
     const nowMs = performance.now();
+    if (this.#pacedSinceMs === null && nowMs - this.#lastAcceptedMs > PACED_GAP_MS) {
+      this.#pacedSinceMs = this.#lastAcceptedMs;
+    }
+    this.#lastAcceptedMs = nowMs;
     this.#acceptedBytes += bytes;
+    if (this.#pacedSinceMs !== null) this.#pacedBytes += bytes;
     const isLast = this.#acceptedBytes >= this.#bodyBytes;
-    const msPerByte = (nowMs - this.#startedMs) / this.#acceptedBytes;
-    const unseenMs = isLast ? msPerByte * Math.min(this.#bodyBytes, MAX_KERNEL_BYTES) : 0;
-    this.#deadlineMs = nowMs + this.#budgetMs + unseenMs;
+    this.#deadlineMs = nowMs + (isLast ? this.#answerBudgetMs + this.#unseenMs(nowMs) : this.#budgetMs);
+    if (isLast) this.#arm();
   }
 
   received(): void {
-    if (this.#budgetMs > 0) this.#deadlineMs = Math.max(this.#deadlineMs, performance.now() + this.#budgetMs);
+    this.#deadlineMs = Math.max(this.#deadlineMs, performance.now() + this.#budgetMs);
   }
 
   /** The header is here. `graceMs` bounds the reading of an early answer's body in total. */
   answering(graceMs: number | null): void {
     this.#deadlineMs = performance.now() + Math.min(this.#budgetMs, graceMs ?? this.#budgetMs);
-    if (graceMs !== null) this.#arm();
+    this.#arm();
   }
 
   /** Cuts the connection. */
@@ -153,6 +171,16 @@ class ProgressWatch {
     this.#timer = null;
   }
 
+  /**
+   * After the last byte the kernels on the way may hold megabytes that move without our seeing it: the answer gets the
+   * time they need at the peer's pace on top of the budget, so that a slow reader is not taken for a dead one.
+   */
+  #unseenMs(nowMs: number): number {
+    if (this.#pacedSinceMs === null || this.#pacedBytes === 0) return 0;
+    const msPerByte = (nowMs - this.#pacedSinceMs) / this.#pacedBytes;
+    return msPerByte * Math.min(this.#bodyBytes, MAX_KERNEL_BYTES);
+  }
+
   #arm(): void {
     this.end();
     this.#timer = setTimeout(() => this.#check(), Math.max(1, this.#deadlineMs - performance.now()));
@@ -163,7 +191,8 @@ class ProgressWatch {
       this.#arm();
       return;
     }
-    this.stall = new StallError(`nothing moved for ${Math.round(this.#budgetMs / 1000)} s`);
+    const silentMs = performance.now() - this.#lastAcceptedMs;
+    this.stall = new StallError(`nothing moved for ${(silentMs / 1000).toFixed(silentMs < 10_000 ? 1 : 0)} s`);
     this.#controller.abort(this.stall);
   }
 }

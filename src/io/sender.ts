@@ -7,7 +7,7 @@ import { Agent } from 'undici';
 import { PrlError } from '../core/errors.js';
 import { attemptOf } from '../core/upload/answer.js';
 import { normalizeBaseUrl, travelsInClear } from '../core/upload/base-url.js';
-import { CONNECT_TIMEOUT_MS, MAX_REDIRECTS } from '../core/upload/limits.js';
+import { CONNECT_TIMEOUT_MS, MAX_REDIRECTS, PROGRESS_TIMEOUT_MS } from '../core/upload/limits.js';
 import type { Attempt, PackedBatch, Sender } from '../core/upload/types.js';
 import { followLocation, type Target } from './redirect.js';
 import { type ExchangeAnswer, type ExchangeOptions, exchange } from './sender-exchange.js';
@@ -35,6 +35,9 @@ export type HttpSender = Sender & {
   readonly wireBytes: number;
   close(): Promise<void>;
 };
+
+/** Longest patience for an answer after the last byte. */
+const MAX_ANSWER_TIMEOUT_MS = 4 * PROGRESS_TIMEOUT_MS;
 
 /** @throws PrlError `PRL_ERR_USAGE` for an unusable URL or key, and for a key that would travel in clear */
 export function createSender(access: ServiceAccess): HttpSender {
@@ -96,18 +99,25 @@ class TracesSender implements HttpSender {
   readonly #access: ServiceAccess;
   readonly #base: URL;
   readonly #agent: Agent;
+  /**
+   * Doubles when a whole body got no answer in time: a small one can vanish in kernel buffers at once and then creep
+   * over a slow link unseen. It stays doubled, since the link stays slow.
+   */
+  #answerTimeoutMs: number;
   wireBytes = 0;
 
   constructor(access: ServiceAccess) {
     this.#access = access;
     this.#base = checkAccess(access);
     this.#agent = createAgent(access);
+    this.#answerTimeoutMs = access.progressTimeoutMs ?? PROGRESS_TIMEOUT_MS;
   }
 
   async send(batch: PackedBatch, signal: AbortSignal): Promise<Attempt> {
     let target: Target = { origin: this.#base.origin, path: apiPath(this.#base, '/traces'), sendsCredentials: true };
     for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
       if (signal.aborted) return abortedAttempt();
+      const options = this.#options(signal);
       const result = await exchange(
         {
           origin: target.origin,
@@ -116,8 +126,9 @@ class TracesSender implements HttpSender {
           slices: batch.body,
           bodyBytes: batch.bodyBytes,
         },
-        this.#options(signal),
+        options,
       );
+      if (!result.ok && result.isUnanswered) this.#waitLongerThan(options.answerTimeoutMs);
       if (!result.ok) return signal.aborted ? abortedAttempt() : failureOf(result.error, result.progress);
       const { answer } = result;
       if (answer.status < 300 || answer.status >= 400) return this.#attempt(answer, batch, target);
@@ -132,17 +143,17 @@ class TracesSender implements HttpSender {
     await this.#agent.destroy();
   }
 
-  #options(signal: AbortSignal): ExchangeOptions {
-    const { progressTimeoutMs } = this.#access;
+  /** From the time this attempt had, so that many attempts that fail together double it once. */
+  #waitLongerThan(timeoutMs: number): void {
+    this.#answerTimeoutMs = Math.max(this.#answerTimeoutMs, Math.min(timeoutMs * 2, MAX_ANSWER_TIMEOUT_MS));
+  }
+
+  #options(signal: AbortSignal): ExchangeOptions & { readonly answerTimeoutMs: number } {
+    const progressTimeoutMs = this.#access.progressTimeoutMs ?? PROGRESS_TIMEOUT_MS;
     const onAccepted = (bytes: number): void => {
       this.wireBytes += bytes;
     };
-    return {
-      agent: this.#agent,
-      signal,
-      onAccepted,
-      ...(progressTimeoutMs === undefined ? {} : { progressTimeoutMs }),
-    };
+    return { agent: this.#agent, signal, onAccepted, progressTimeoutMs, answerTimeoutMs: this.#answerTimeoutMs };
   }
 
   #headers(batch: PackedBatch, sendsCredentials: boolean): Record<string, string> {
