@@ -29,4 +29,10 @@ class PrlCommandHelp extends CommandHelp {
 /** Named in the `oclif` section of package.json as `helpClass`. */
 export default class PrlHelp extends Help {
   protected override CommandHelpClass = PrlCommandHelp;
+
+  /** Shows the defaults that the manifest holds: ours depend on nothing, so no command has to be loaded to ask it again. */
+  override async showHelp(argv: string[]): Promise<void> {
+    for (const command of this.config.commands) command.hasDynamicHelp = false;
+    await super.showHelp(argv);
+  }
 }

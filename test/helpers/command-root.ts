@@ -2,7 +2,7 @@
  * The built package in a folder of its own, with the probe command among its commands: what is installed, where tests can change
  * it. Packages are linked; sources are copied, because Node resolves a link to where it points.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,8 @@ export class CommandRoot {
   readonly launcher = path.join(this.folder, 'bin', 'run.js');
 
   constructor() {
-    for (const name of ['bin', 'dist', 'package.json']) cpSync(name, path.join(this.folder, name), { recursive: true });
+    for (const name of ['bin', 'dist', 'scripts', 'package.json'])
+      cpSync(name, path.join(this.folder, name), { recursive: true });
     copyFileSync('test/e2e/probe-command.js', path.join(this.folder, 'dist', 'commands', 'probe.js'));
     const packages = path.join(this.folder, 'node_modules');
     mkdirSync(path.join(packages, '.bin'), { recursive: true });
@@ -38,6 +39,7 @@ export class CommandRoot {
     }
     // The Node that `npm ci` would bring.
     symlinkSync(process.execPath, path.join(packages, '.bin', 'node'));
+    execFileSync(process.execPath, [path.join(this.folder, 'scripts', 'write-manifest.mjs')]);
   }
 
   /** Starts `prl` with its state in this folder and an environment without CI or colour settings. */
