@@ -49,7 +49,8 @@ export function prepareRecord(record: StreamRecord, stamp: RunStamp | null): Pre
 function lineOf(record: StreamRecord, id: string | null, parts: readonly Buffer[]): BatchLine {
   const { chunk, offset, length, lineNumber, bytes } = record;
   const byteLength = parts.reduce((sum, part) => sum + part.length, 0);
-  const sourceTail = bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES));
+  // A copy: a view would keep the whole line in memory for as long as its range is remembered.
+  const sourceTail = Buffer.from(bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES)));
   return { chunk, offset, length, lineNumber, id, parts, byteLength, sourceTail };
 }
 

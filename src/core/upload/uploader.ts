@@ -238,17 +238,13 @@ function placeOf({ chunk, start, end, lines }: BatchRange): string {
 /** Ends with the signal even while the source is waiting for more input, as standard input may for ever. */
 async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
-  const aborted = new Promise<'aborted'>((resolve) => {
-    if (signal.aborted) resolve('aborted');
-    signal.addEventListener('abort', () => resolve('aborted'), { once: true });
-  });
   let isWaiting = false;
   try {
     for (;;) {
       if (signal.aborted) return;
       const reading = iterator.next();
       isWaiting = true;
-      const next = await Promise.race([reading, aborted]);
+      const next = await orAborted(reading, signal);
       if (next === 'aborted') {
         reading.catch(() => {}); // its source is being abandoned
         return;
@@ -263,4 +259,16 @@ async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): 
     if (isWaiting) returning?.catch(() => {});
     else await returning;
   }
+}
+
+/**
+ * Not Promise.race with one promise for the abort: each race would leave its winner, a whole batch, reachable from that
+ * promise for the length of the upload.
+ */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | 'aborted'> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => resolve('aborted');
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }

@@ -1,0 +1,56 @@
+/** The built `prl serve` as a child process, alone or under strace with a fault injected at one system call. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import path from 'node:path';
+import { onTestEnd } from '../service/service-fixture.js';
+
+const LAUNCHER = path.resolve('bin/run.js');
+
+export type ServeChild = {
+  readonly child: ChildProcess;
+  /** The port it listens on, null when it ended before it did. */
+  readonly port: number | null;
+  readonly ended: Promise<{ status: number | null; signal: NodeJS.Signals | null }>;
+  readonly output: () => { stdout: string; stderr: string };
+};
+
+export const HAS_STRACE = spawnSync('strace', ['-V']).status === 0;
+
+export type ServeOptions = {
+  readonly args?: readonly string[];
+  readonly env?: NodeJS.ProcessEnv;
+  /** Arguments of strace, such as `-e`, `inject=…`; the service then runs under it. */
+  readonly strace?: readonly string[];
+};
+
+/** Starts the command and waits until it listens or has ended. */
+export async function serveChild(dataDir: string, options: ServeOptions = {}): Promise<ServeChild> {
+  const command = [process.execPath, LAUNCHER, 'serve', '--port', '0', '--data', dataDir, ...(options.args ?? [])];
+  const [program = '', ...args] =
+    options.strace === undefined ? command : ['strace', '-f', '-qq', '-o', '/dev/null', ...options.strace, ...command];
+  const child = spawn(program, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // One thread for file work, so that the n-th call of a kind is the same call in every run.
+    env: { ...process.env, UV_THREADPOOL_SIZE: '1', PRL_SERVE_TOKEN: '', ...options.env },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stderr.on('data', (bytes) => {
+    stderr += bytes;
+  });
+  const ended = new Promise<{ status: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.on('close', (status, signal) => resolve({ status, signal }));
+  });
+  onTestEnd(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  const listening = new Promise<number>((resolve) => {
+    child.stdout.on('data', (bytes) => {
+      stdout += bytes;
+      const port = /^listening on http:\/\/\S+:(\d+)\n/m.exec(stdout)?.[1];
+      if (port !== undefined) resolve(Number(port));
+    });
+  });
+  const port = await Promise.race([listening, ended.then(() => null)]);
+  return { child, port, ended, output: () => ({ stdout, stderr }) };
+}
