@@ -3,7 +3,7 @@ import { chmodSync, closeSync, openSync, readFileSync, writeSync } from 'node:fs
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { episodeLine } from '../helpers/read-run.js';
-import { seal } from '../helpers/seal.js';
+import { compressFrames, seal, seekTable } from '../helpers/seal.js';
 import { tempFolder, writeTree } from '../helpers/temp-folder.js';
 
 const HELPERS = join(import.meta.dirname, '../helpers');
@@ -86,7 +86,7 @@ describe('permission denied (U23, U20)', () => {
   });
 });
 
-describe('memory does not depend on the size of the run', () => {
+describe('memory does not depend on the size of the run', { timeout: 120_000 }, () => {
   let idleBytes = 0;
 
   // The smallest real run there is tells what the process needs by itself.
@@ -111,27 +111,30 @@ describe('memory does not depend on the size of the run', () => {
     expect(seen.peakBytes - idleBytes).toBeLessThan(60 * MIB);
   });
 
-  test('256 MiB sealed in 4 MiB frames', () => {
-    const content = block(2_000);
-    const sealed = seal(Buffer.concat(Array(64).fill(content)));
+  test('512 MiB sealed in 4 MiB frames', () => {
+    const content = block(60_000);
+    const [frame] = compressFrames(content, { frameBytes: content.length });
+    const sizes = Array(128).fill({ compressedBytes: frame?.length, bytes: content.length });
+    const sealed = Buffer.concat([...Array(128).fill(frame), seekTable(sizes)]);
     const root = writeTree(tempFolder(), { [`${STREAM}/00000.jsonl.zst`]: sealed });
     const seen = readInChild([root]);
-    expect(seen).toMatchObject({ layout: 'R3', bytes: 64 * content.length, damage: [] });
-    expect(seen.peakBytes - idleBytes).toBeLessThan(110 * MIB);
+    expect(seen).toMatchObject({ layout: 'R3', bytes: 128 * content.length, damage: [] });
+    // Two frames are held; the rest is memory of frames already read that the collector has not come to yet.
+    expect(seen.peakBytes - idleBytes).toBeLessThan(280 * MIB);
   });
 
-  test('a line of 200 MiB is passed over without being held', () => {
+  test('a line of 400 MiB is passed over without being held', () => {
     const path = join(tempFolder(), 'traces.jsonl');
     const file = openSync(path, 'w');
     writeSync(file, `${episodeLine('a')}{"id":"big","traces":["`);
     const part = Buffer.alloc(MIB, 'x');
-    for (let count = 0; count < 200; count += 1) writeSync(file, part);
+    for (let count = 0; count < 400; count += 1) writeSync(file, part);
     writeSync(file, `"]}\n${episodeLine('b')}`);
     closeSync(file);
     const seen = readInChild([path]);
     expect(seen).toMatchObject({ records: 2, damage: [{ kind: 'line_too_large' }] });
-    // The buffer grows to the cap of 64 MiB before the line is known to be longer.
-    expect(seen.peakBytes - idleBytes).toBeLessThan(180 * MIB);
+    // The buffer grows to the cap of 64 MiB, by doubling, before the line is known to be longer.
+    expect(seen.peakBytes - idleBytes).toBeLessThan(220 * MIB);
   });
 });
 

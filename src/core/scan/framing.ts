@@ -24,7 +24,7 @@ export class LineFramer {
   #lineNumber: number;
   /** Bytes of the open line so far, held or not. */
   #openBytes = 0;
-  #held = Buffer.allocUnsafe(0);
+  #held = Buffer.alloc(0);
 
   constructor(options: FramerOptions) {
     this.#maxLineBytes = options.maxLineBytes;
@@ -99,6 +99,8 @@ export class LineFramer {
     if (needed <= this.#maxLineBytes) {
       this.#reserve(needed);
       piece.copy(this.#held, this.#openBytes, start, end);
+    } else {
+      this.#held = Buffer.alloc(0);
     }
     this.#openBytes = needed;
   }

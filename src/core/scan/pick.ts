@@ -46,9 +46,10 @@ export type PickResult =
  *
  * @returns byte offsets counted from the start of the buffer, or the first fault
  */
-export function pick(bytes: Buffer, selector: Selector, start = 0, end = bytes.length): PickResult {
+export function pick(bytes: Buffer, selector: Selector | CompiledSelector, start = 0, end = bytes.length): PickResult {
+  const plan = selector instanceof CompiledSelector ? selector : new CompiledSelector(selector);
   const walk = new Walk(new JsonText(bytes, end));
-  const root = walk.value(start, compile(selector));
+  const root = walk.value(start, plan);
   if (root === null) return { ok: false, ...walk.fault() };
   return { ok: true, root, end: root.end, hasDuplicateKeys: walk.hasDuplicateKeys };
 }
@@ -70,29 +71,29 @@ export function isBlank(bytes: Buffer, start: number, end: number): boolean {
   return true;
 }
 
-type WantedKey = { readonly name: string; readonly bytes: Buffer; readonly plan: Plan };
+type WantedKey = { readonly name: string; readonly bytes: Buffer; readonly plan: CompiledSelector };
 
-/** A selector with its keys as bytes. */
-type Plan = {
+/** A selector with its keys as bytes. Compiling costs about as much as a walk over 1 KB: do it once for many lines. */
+export class CompiledSelector {
+  /** Null unless the selector goes into an object. */
   readonly keys: readonly WantedKey[] | null;
   readonly longestKeyBytes: number;
-  readonly each: Plan | null;
-};
+  /** Null unless the selector goes into an array. */
+  readonly each: CompiledSelector | null;
 
-const NOTE_ONLY: Plan = { keys: null, longestKeyBytes: 0, each: null };
-
-function compile(selector: Selector): Plan {
-  if (selector === true) return NOTE_ONLY;
-  if (isElementSelector(selector)) return { keys: null, longestKeyBytes: 0, each: compile(selector[0]) };
-  const keys = Object.entries(selector).map(([name, inner]) => ({
-    name,
-    bytes: Buffer.from(name),
-    plan: compile(inner),
-  }));
-  return { keys, longestKeyBytes: Math.max(0, ...keys.map((key) => key.bytes.length)), each: null };
+  constructor(selector: Selector) {
+    const each = isElementSelector(selector) ? selector[0] : null;
+    this.each = each === null ? null : new CompiledSelector(each);
+    this.keys = selector === true || isElementSelector(selector) ? null : Object.entries(selector).map(wantedKeyOf);
+    this.longestKeyBytes = Math.max(0, ...(this.keys ?? []).map((key) => key.bytes.length));
+  }
 }
 
-function isElementSelector(selector: Exclude<Selector, true>): selector is readonly [Selector] {
+function wantedKeyOf([name, selector]: [string, Selector]): WantedKey {
+  return { name, bytes: Buffer.from(name), plan: new CompiledSelector(selector) };
+}
+
+function isElementSelector(selector: Selector): selector is readonly [Selector] {
   return Array.isArray(selector);
 }
 
@@ -111,7 +112,7 @@ class Walk {
   }
 
   /** Reads the value at or after `at` as `plan` says; null after a fault. `plan` null: pass over it. */
-  value(at: number, plan: Plan | null): Picked | null {
+  value(at: number, plan: CompiledSelector | null): Picked | null {
     const text = this.#text;
     const start = skipSpace(text, at);
     const kind = kindOf(text.bytes[start]);
@@ -123,7 +124,7 @@ class Walk {
     return kind === null ? null : picked(kind, start, end);
   }
 
-  #object(start: number, plan: Plan | null): Picked | null {
+  #object(start: number, plan: CompiledSelector | null): Picked | null {
     if (plan === null || plan.keys === null) return picked('object', start, this.#skipper.skip(start));
     const { bytes } = this.#text;
     const members = new Map<string, Picked>();
@@ -140,7 +141,7 @@ class Walk {
   }
 
   /** One `"key": value`; returns the end of the value, or -1. */
-  #member(at: number, plan: Plan, members: Map<string, Picked>): number {
+  #member(at: number, plan: CompiledSelector, members: Map<string, Picked>): number {
     const text = this.#text;
     if (text.bytes[at] !== 0x22) return text.fail(Math.min(at, text.end), 'no key where one belongs');
     const keyEnd = scanString(text, at);
@@ -157,7 +158,7 @@ class Walk {
     return value.end;
   }
 
-  #array(start: number, plan: Plan | null): Picked | null {
+  #array(start: number, plan: CompiledSelector | null): Picked | null {
     if (plan === null || plan.each === null) return picked('array', start, this.#skipper.skip(start));
     const { bytes } = this.#text;
     const elements: Picked[] = [];
@@ -185,7 +186,7 @@ function picked(kind: JsonKind, start: number, end: number): Picked | null {
 }
 
 /** The selected key written between the quotes, escaped or not. An escape makes a character at most six bytes. */
-function wantedKey(bytes: Buffer, start: number, end: number, plan: Plan): WantedKey | undefined {
+function wantedKey(bytes: Buffer, start: number, end: number, plan: CompiledSelector): WantedKey | undefined {
   if (end - start > plan.longestKeyBytes * 6) return undefined;
   const keys = plan.keys as readonly WantedKey[];
   for (let position = start; position < end; position += 1) {

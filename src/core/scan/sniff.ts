@@ -1,9 +1,9 @@
 /** Which kind of record a JSON text is, by the keys of its outer object; spec 01 section 2, unit sniffing. */
-import type { Picked, Selector } from './pick.js';
+import { CompiledSelector, type Picked } from './pick.js';
 import type { RecordUnit } from './types.js';
 
 /** The keys that tell the units apart. */
-export const UNIT_SELECTOR: Selector = {
+export const UNIT_SELECTOR = new CompiledSelector({
   traces: true,
   nodes: true,
   trajectory: true,
@@ -23,7 +23,7 @@ export const UNIT_SELECTOR: Selector = {
   line: true,
   chunk: true,
   offset: true,
-};
+});
 
 const DELTA_KEYS = ['open', 'set', 'nodes', 'calls', 'pending', 'discard', 'links'] as const;
 
