@@ -197,6 +197,20 @@ describe('a changed source (U18)', () => {
     expect(notices).toEqual([]);
   });
 
+  test('a rewrite at the start or in the middle is seen too, of few ranges and of many', async () => {
+    for (const count of [2, 3, 8, 9, 50]) {
+      rmSync(file(), { force: true });
+      chunks[0] = Buffer.from('0123456789'.repeat(40));
+      const journal = await reopen();
+      for (let index = 0; index < count; index += 1) await journal.stored(rangeOf(0, index * 8, index * 8 + 8));
+      await journal.close();
+      chunks[0].write('X', 0);
+      notices = [];
+      expect((await reopen()).resume.coveredRanges(0)).toEqual([]);
+      expect(notices).toEqual([expect.stringMatching(/bytes before 8 differ/)]);
+    }
+  });
+
   test('a chunk that became shorter is rewritten too; one that is gone keeps its facts', async () => {
     await fill();
     chunks[0] = chunks[0]?.subarray(0, 150) ?? Buffer.alloc(0);
