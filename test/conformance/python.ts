@@ -63,7 +63,7 @@ export async function sdk(target: SdkTarget, mode: SdkMode, steps: readonly SdkS
 }
 
 /** The value of an outcome; throws with the SDK's error if the step failed. */
-export function valueOf(outcome: SdkOutcome | undefined): NonNullable<SdkOutcome['value']> {
+export function valueIn(outcome: SdkOutcome | undefined): NonNullable<SdkOutcome['value']> {
   if (outcome === undefined) throw new Error('no outcome');
   if (outcome.error) throw new Error(`${outcome.error.type} ${outcome.error.code}: ${outcome.error.message}`);
   return outcome.value;
