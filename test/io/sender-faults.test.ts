@@ -150,13 +150,13 @@ describe('U15: a final status while the body is flowing', () => {
     const sender = senderTo(server.url);
     const packed = await large(100_000_000);
     expect(await sender.send(packed, never)).toMatchObject(expected);
-    const atAnswerBytes = server.readBytes();
-    expect(atAnswerBytes).toBeLessThan(50_000_000);
+    // What we had handed to kernels before the answer came may still arrive; 100 ms of sending would be all of it.
+    expect(server.readBytes()).toBeLessThan(20_000_000);
     const next = await sender.send(await packBatch(batchOf(['{"id":"b"}'])), never);
     expect(next.outcome).toBe('stored');
     expect(server.connections()).toBe(2);
-    // Nothing more came in while another request was sent: what kernels held at the answer is all there was.
-    expect(server.readBytes()).toBeLessThan(60_000_000);
+    // Nothing more came in while another request was sent.
+    expect(server.readBytes()).toBeLessThan(20_000_000);
   });
 
   test('a peer that answers and reads no further does not hold us', async () => {

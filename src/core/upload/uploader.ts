@@ -6,6 +6,7 @@
  */
 import type { PrlErrorCode } from '../errors.js';
 import { Delivery, type DeliveryOptions, type DeliveryStatus } from './delivery.js';
+import { GATEWAY_REQUEST_BYTES } from './limits.js';
 import { canSplit, halve, type Refusal, rangeOf, rejectAll } from './split.js';
 import type { Batch, BatchRange, PackedBatch, Receipt, RejectedLine, SourceRange, UploadJournal } from './types.js';
 
@@ -16,6 +17,8 @@ export type UploaderOptions = DeliveryOptions & {
   readonly concurrency: number;
   /** Told of each stored request while its lines are still at hand, before it is counted; `--verify` hashes there. */
   readonly onStored?: (batch: Batch, receipt: Receipt) => void | Promise<void>;
+  /** Told what a user should know and no failure is: a request larger than gateways take. One line each. */
+  readonly onNotice?: (message: string) => void;
   /** Told in the order of the source, once a batch is settled. */
   readonly onSettled?: (settled: SettledBatch) => void | Promise<void>;
 };
@@ -164,6 +167,7 @@ export class Uploader {
     if (this.#halt.signal.aborted) return leave(batch, working);
     const packed = await this.#pack(batch);
     const range = rangeOf(batch, packed.digest);
+    if (packed.bodyBytes > GATEWAY_REQUEST_BYTES) this.#options.onNotice?.(largeRequest(range, packed));
     await this.#options.journal.planned(range);
     const verdict = await this.#delivery.deliver(packed, this.#halt.signal, signal);
     if (verdict === null) return leave(batch, working);
@@ -229,6 +233,11 @@ export class Uploader {
 function leave(batch: Batch, working: Working): void {
   const { chunk, start, end, lines } = rangeOf(batch, '');
   working.unsent.push({ chunk, start, end, lines });
+}
+
+/** A46: upstream's target keeps batches below the cap, so what is above it is one large line or a larger `--batch`. */
+function largeRequest(range: BatchRange, { bodyBytes }: PackedBatch): string {
+  return `a request of ${bodyBytes} bytes is above the ${GATEWAY_REQUEST_BYTES} that gateways before the service may take: ${placeOf(range)}`;
 }
 
 function placeOf({ chunk, start, end, lines }: BatchRange): string {

@@ -143,6 +143,17 @@ describe('sending', () => {
   });
 });
 
+test('A46: a request above what gateways take is announced, with its place, and sent', async () => {
+  const notices: string[] = [];
+  const pack = async (batch: Batch): Promise<PackedBatch> => {
+    const isLarge = textOf(batch).startsWith('b1');
+    return { ...(await packText(batch)), bodyBytes: isLarge ? 33_554_433 : 33_554_432 };
+  };
+  const { result } = await run(several(3), { options: { pack, onNotice: (message) => void notices.push(message) } });
+  expect(notices).toEqual([expect.stringMatching(/33554433 bytes.*chunk 0, bytes 10 to 13/)]);
+  expect(result.sent.episodes).toBe(3);
+});
+
 describe('retrying', () => {
   test('own back-off doubles; the same batch is tried at most maxAttempts times, then the upload ends with exit 5', async () => {
     const { result, sender } = await run([single('a')], {
