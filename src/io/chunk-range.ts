@@ -7,7 +7,7 @@ import { PrlError } from '../core/errors.js';
 import { LineFramer } from '../core/scan/framing.js';
 import type { FramedLine } from '../core/scan/types.js';
 import { openChunk, openChunkFile } from './chunk-open.js';
-import { DEFAULT_MAX_LINE_BYTES } from './chunk-reader.js';
+import { DEFAULT_MAX_LINE_BYTES, readLines } from './chunk-reader.js';
 import type { ChunkSource } from './chunk-source.js';
 import { describeReadError } from './run-fault.js';
 import type { ChunkFile } from './run-types.js';
@@ -55,14 +55,31 @@ export async function readRange(file: ChunkFile, start: number, length: number):
   }
 }
 
-/** The bytes `[start, end)` of a chunk as they are now: fewer when it ends early, null when they cannot be read. */
+/**
+ * The bytes `[start, end)` of a chunk as they are now: fewer when it ends early, null when they cannot be read. Of a
+ * document, whose records are compacted, the last `end - start` bytes of the record that ends at `end`, as
+ * `readRecords` gives it: what the caller kept of a record can be compared in any form.
+ */
 export async function readChunkRange(file: ChunkFile, start: number, end: number): Promise<Buffer | null> {
   try {
+    if (file.form === 'document') return await readDocumentTail(file, end, end - start);
     return await readRange(file, start, end - start);
   } catch (error) {
     if (error instanceof PrlError) return null;
     throw error;
   }
+}
+
+/** Empty when no record ends there any more. Reads the document up to the record: its structure has no shortcut. */
+async function readDocumentTail(file: ChunkFile, end: number, length: number): Promise<Buffer> {
+  for await (const event of readLines(file)) {
+    if (event.type === 'lost' && event.lost.kind === 'unreadable')
+      throw damaged(file, event.lost.offset, event.lost.reason);
+    if (event.type !== 'line' || event.line.offset + event.line.length < end) continue;
+    const { offset, length: sourceBytes, bytes } = event.line;
+    return bytes !== null && offset + sourceBytes === end ? bytes.subarray(-length) : Buffer.alloc(0);
+  }
+  return Buffer.alloc(0);
 }
 
 /**

@@ -8,7 +8,7 @@ import { DEFAULT_MAX_LINE_BYTES, type LostRange, readLines, type SkipRange } fro
 import type { ChunkFile, Run } from './run-types.js';
 
 export type ReadRecordsOptions = {
-  /** Ranges of a file that are settled already and need not be read. */
+  /** Ranges of a file that are settled already and need not be read. A JSON document is read whole all the same. */
   readonly skip?: (file: ChunkFile) => readonly SkipRange[];
   readonly signal?: AbortSignal;
   /** Longest line in bytes, without LF but with CR; longer ones are damage. Default 64 MiB (spec 06 section 3). */
@@ -72,7 +72,7 @@ class FileReader {
 
   async *events(): AsyncGenerator<RunEvent, void> {
     const { signal, maxLineBytes = DEFAULT_MAX_LINE_BYTES } = this.#options;
-    const skip = this.#options.skip?.(this.#file) ?? [];
+    const skip = this.#file.form === 'document' ? [] : (this.#options.skip?.(this.#file) ?? []);
     const options = { skip, maxLineBytes, ...(signal === undefined ? {} : { signal }) };
     let loss: Damage | null = null;
     for await (const event of readLines(this.#file, options)) {

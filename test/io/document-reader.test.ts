@@ -1,7 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { none } from 'stream-chain/defs.js';
 import { describe, expect, test } from 'vitest';
+import { readChunkRange } from '../../src/io/chunk-range.js';
+import { openRun } from '../../src/io/run.js';
+import type { ChunkFile } from '../../src/io/run-types.js';
 import { readRun, textOf } from '../helpers/read-run.js';
 import { tempFolder } from '../helpers/temp-folder.js';
 
@@ -137,6 +140,30 @@ describe('JSON documents', () => {
     expect(damage).toEqual([]);
     expect(records).toHaveLength(6);
     expect(records.every((one) => one.bytes.toString() === `${record}\n`)).toBe(true);
+  });
+});
+
+describe('a record that was read can be found again (U18)', () => {
+  test('by its end, while the document stays as it was', async () => {
+    const { run, records } = await read(`[\n${LINES.map(prettyPrint).join(',\n')}\n]\n`);
+    const [file] = run.files as [ChunkFile];
+    for (const { offset, length, bytes } of records.slice(0, 5)) {
+      const end = offset + length;
+      expect((await readChunkRange(file, end - 64, end))?.equals(bytes.subarray(-64))).toBe(true);
+      expect(await readChunkRange(file, end - 65, end - 1)).toHaveLength(0);
+    }
+    writeFileSync(file.path, '[{"traces":[]}]');
+    const [rewritten] = (await openRun(file.path)).files as [ChunkFile];
+    expect(await readChunkRange(rewritten, 100, 164)).toHaveLength(0);
+    rmSync(file.path);
+    expect(await readChunkRange(file, 100, 164)).toBeNull();
+  });
+
+  test('settled ranges change nothing in how a document is read', async () => {
+    const skip = () => [{ start: 0, end: 14, lines: 1 }];
+    const path = join(tempFolder(), 'x.json');
+    writeFileSync(path, '[{"traces":[]},{"traces":[]}]');
+    expect((await readRun(path, { skip })).records).toHaveLength(2);
   });
 });
 

@@ -55,6 +55,10 @@ export type StreamRecord = {
   /** Physical line inside the chunk, 1-based. */
   readonly lineNumber: number;
   readonly unit: RecordUnit;
-  /** The exact bytes of the line, LF included if the source had one. */
+  /**
+   * The exact bytes of the line, LF included if the source had one. Without LF come the last line of a file, and a
+   * record whose line another record continues: what is appended to either needs its own line first. A record of a
+   * JSON document comes without white space between its tokens and with an LF; then `length` is not `bytes.length`.
+   */
   readonly bytes: Buffer;
 };
