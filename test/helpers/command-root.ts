@@ -16,7 +16,12 @@ export type Ended = {
   readonly stderr: string;
 };
 
-export type Running = { readonly child: ChildProcess; readonly stderr: () => string; readonly ended: Promise<Ended> };
+export type Running = {
+  readonly child: ChildProcess;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  readonly ended: Promise<Ended>;
+};
 
 export type RunOptions = {
   readonly node?: string;
@@ -27,6 +32,14 @@ export type RunOptions = {
 export class CommandRoot {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'prl-command-root-'));
   readonly launcher = path.join(this.folder, 'bin', 'run.js');
+
+  /** An environment without CI, colour or terminal settings, with all state in this folder. */
+  readonly environment = {
+    PATH: process.env.PATH ?? '',
+    HOME: this.folder,
+    PRL_STATE_DIR: path.join(this.folder, 'state'),
+    PRL_DATA_DIR: path.join(this.folder, 'data'),
+  };
 
   constructor() {
     for (const name of ['bin', 'dist', 'scripts', 'package.json'])
@@ -42,15 +55,10 @@ export class CommandRoot {
     execFileSync(process.execPath, [path.join(this.folder, 'scripts', 'write-manifest.mjs')]);
   }
 
-  /** Starts `prl` with its state in this folder and an environment without CI or colour settings. */
+  /** Starts `prl`. */
   start(args: readonly string[], options: RunOptions = {}): Running {
     const child = spawn(options.node ?? process.execPath, [...(options.nodeFlags ?? []), this.launcher, ...args], {
-      env: {
-        PATH: process.env.PATH,
-        HOME: this.folder,
-        PRL_STATE_DIR: path.join(this.folder, 'state'),
-        ...options.environment,
-      },
+      env: { ...this.environment, ...options.environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     let stdout = '';
@@ -62,7 +70,7 @@ export class CommandRoot {
       stderr += part;
     });
     const ended = once(child, 'close').then(([status, signal]) => ({ status, signal, stdout, stderr }));
-    return { child, stderr: () => stderr, ended };
+    return { child, stdout: () => stdout, stderr: () => stderr, ended };
   }
 
   /** Runs `prl` to its end. */
