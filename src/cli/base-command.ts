@@ -63,11 +63,12 @@ export abstract class PrlCommand extends Command {
     this.#secrets.add(secret);
   }
 
-  /** Reads the streams and signals before the first byte of work, so that a signal during start-up counts. */
+  /** Watches streams, signals and crashes before the first byte of work, so that a signal during start-up counts. */
   override async init(): Promise<void> {
     await super.init();
     this.output.onReaderLeft(() => this.readerLeft());
-    this.interrupt;
+    this.#interrupt ??= this.#openInterrupt();
+    process.on('uncaughtException', this.#crashed);
   }
 
   /** Prints the failure and sets the status; the process then ends by itself, with everything flushed. */
@@ -86,9 +87,16 @@ export abstract class PrlCommand extends Command {
 
   override async finally(): Promise<void> {
     process.exitCode = this.#interrupt?.status ?? this.#status ?? process.exitCode ?? EXIT_DONE;
+    process.off('uncaughtException', this.#crashed);
     this.#interrupt?.dispose();
     this.#output?.dispose();
   }
+
+  /** An error outside of `run`: in a timer, a stream, a promise nobody awaits. Nothing can be trusted to end after it. */
+  readonly #crashed = (error: unknown): void => {
+    const failure = this.#describe(error);
+    void this.#report(failure).finally(() => process.exit(failure.status));
+  };
 
   /** True when a base flag is on the command line; needed before and without a successful parse. */
   #hasFlag(flag: string): boolean {

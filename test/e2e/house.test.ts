@@ -142,6 +142,19 @@ describe('failures', () => {
     expect([stderr, ...written].join('\n')).not.toMatch(/pk-of-the-/);
   });
 
+  test.each([
+    ['crash', 'thrown in a timer'],
+    ['reject', 'a promise nobody awaits'],
+  ])('an error outside of the command (%s) ends it like any other bug', async (deed, message) => {
+    const { status, stderr } = await prl.run(['probe', deed]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      new RegExp(`^prl probe: unexpected: ${message}\\n {2}next: this is a bug in prl, .*the debug log is \\S+\\n$`),
+    );
+    const { stdout } = await prl.run(['probe', deed, '--json']);
+    expect(JSON.parse(stdout).error).toMatchObject({ code: 'PRL_ERR_BUG' });
+  });
+
   test('a success with --json leaves stderr empty', async () => {
     const { status, stdout, stderr } = await prl.run([
       'probe',

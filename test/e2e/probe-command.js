@@ -41,6 +41,19 @@ export default class Probe extends PrlCommand {
     throw new TypeError('cannot use pk-of-the-config or pk-of-the-environment');
   }
 
+  /** Fails where no `await` sees it. */
+  async crash() {
+    setTimeout(() => {
+      throw new RangeError('thrown in a timer');
+    });
+    await forever();
+  }
+
+  async reject() {
+    Promise.reject(new RangeError('a promise nobody awaits'));
+    await forever();
+  }
+
   /** Data first, then a failure. */
   async late() {
     await this.output.document({ schema: 'prl.probe/1' });
