@@ -1,5 +1,6 @@
 /** The built `prl serve` as a child process, alone or under strace with a fault injected at one system call. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { onTestEnd } from '../service/service-fixture.js';
 
@@ -9,11 +10,24 @@ export type ServeChild = {
   readonly child: ChildProcess;
   /** The port it listens on, null when it ended before it did. */
   readonly port: number | null;
+  /** Sends a signal to the service itself, not to the strace around it. */
+  readonly kill: (signal: NodeJS.Signals) => void;
   readonly ended: Promise<{ status: number | null; signal: NodeJS.Signals | null }>;
   readonly output: () => { stdout: string; stderr: string };
 };
 
 export const HAS_STRACE = spawnSync('strace', ['-V']).status === 0;
+
+/** strace that is told to end leaves its child running, so the signal goes to the process that the directory names. */
+function signalHolder(dataDir: string, child: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    const { pid } = JSON.parse(readFileSync(path.join(dataDir, 'owner.json'), 'utf8')) as { pid: number };
+    process.kill(pid, signal);
+  } catch {
+    // It has not got so far, or is gone already; then only its parent can be there.
+    child.kill(signal);
+  }
+}
 
 export type ServeOptions = {
   readonly args?: readonly string[];
@@ -40,8 +54,9 @@ export async function serveChild(dataDir: string, options: ServeOptions = {}): P
   const ended = new Promise<{ status: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.on('close', (status, signal) => resolve({ status, signal }));
   });
+  const kill = (signal: NodeJS.Signals): void => signalHolder(dataDir, child, signal);
   onTestEnd(async () => {
-    child.kill('SIGKILL');
+    if (child.exitCode === null && child.signalCode === null) kill('SIGKILL');
     await ended;
   });
   const listening = new Promise<number>((resolve) => {
@@ -52,5 +67,5 @@ export async function serveChild(dataDir: string, options: ServeOptions = {}): P
     });
   });
   const port = await Promise.race([listening, ended.then(() => null)]);
-  return { child, port, ended, output: () => ({ stdout, stderr }) };
+  return { child, port, kill, ended, output: () => ({ stdout, stderr }) };
 }
