@@ -75,7 +75,7 @@ export async function detectFromWithin(directory: string): Promise<Detection | n
 export async function detectAbove(directory: string): Promise<Detection | null> {
   const names = directory.split(sep);
   for (let up = 1; up <= MAX_LEVELS_UP && up < names.length; up += 1) {
-    const found = await detectLayout(names.slice(0, -up).join(sep) || sep);
+    const found = await detectQuietly(names.slice(0, -up).join(sep) || sep);
     if (found !== null) return found;
   }
   return null;
@@ -92,7 +92,7 @@ export async function findChildRuns(directory: string): Promise<readonly string[
   return runs.sort();
 }
 
-/** A child that may not be looked into is no candidate, and no reason to refuse its siblings. */
+/** A directory that was not asked for and may not be looked into is no candidate, and no reason to stop. */
 async function detectQuietly(directory: string): Promise<Detection | null> {
   try {
     return await detectLayout(directory);

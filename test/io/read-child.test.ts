@@ -21,11 +21,14 @@ type Seen = {
   readonly error?: { readonly code: string; readonly message: string; readonly hint: string };
 };
 
+function childArguments(args: readonly string[]): string[] {
+  const hooks = join(HELPERS, 'typescript-hooks.mjs');
+  return ['--no-warnings', '--import', hooks, join(HELPERS, 'read-run-child.ts'), ...args];
+}
+
 /** Reads a run in a child process; `input` is its standard input. */
 function readInChild(args: readonly string[], input: string | Buffer = ''): Seen {
-  const hooks = join(HELPERS, 'typescript-hooks.mjs');
-  const script = [join(HELPERS, 'read-run-child.ts'), ...args];
-  const output = execFileSync(process.execPath, ['--no-warnings', '--import', hooks, ...script], { input });
+  const output = execFileSync(process.execPath, childArguments(args), { input });
   return JSON.parse(output.toString()) as Seen;
 }
 
@@ -136,6 +139,21 @@ describe('memory does not depend on the size of the run', { timeout: 120_000 }, 
     // The buffer grows to the cap of 64 MiB, by doubling, before the line is known to be longer.
     expect(seen.peakBytes - idleBytes).toBeLessThan(220 * MIB);
   });
+});
+
+test('1,000 chunks are read with 32 descriptors (U22)', () => {
+  const root = tempFolder();
+  const chunks = Array.from({ length: 1_000 }, (_, chunk) => [`${STREAM}/${chunk}.jsonl`, episodeLine('a')] as const);
+  writeTree(root, Object.fromEntries(chunks));
+  const seen = JSON.parse(
+    execFileSync('sh', [
+      '-c',
+      `ulimit -n 32 && exec "$0" "$@"`,
+      process.execPath,
+      ...childArguments([root]),
+    ]).toString(),
+  ) as Seen;
+  expect(seen).toMatchObject({ records: 1_000, damage: [] });
 });
 
 describe('standard input', () => {
