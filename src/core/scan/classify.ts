@@ -83,7 +83,7 @@ export class LineClassifier {
   /** Classifies `bytes[start, end)`; the record or damage also accounts for the LF behind `end`. */
   #content(line: FramedLine, bytes: Buffer, start: number, end: number): LineContent {
     const result = pick(bytes, UNIT_SELECTOR, start, end);
-    if (result.ok && isBlank(bytes, result.end, end) && !hasNul(bytes, start, end)) {
+    if (result.ok && isJsonSpace(bytes, result.end, end) && !hasNul(bytes, start, end)) {
       const invalid = findInvalidUtf8(bytes, start, end);
       if (invalid < 0) return this.#record(line, bytes, start, unitOf(result.root));
       const message = `bytes that are not UTF-8 at byte ${line.offset + invalid}`;
@@ -183,6 +183,15 @@ function explainGlued(bytes: Buffer, start: number, first: number, count: number
   }
   const message = `a torn record of ${before.length} bytes before ${records} on one line, as an interrupted append leaves it`;
   return { kind: 'glued', message };
+}
+
+/** Whether only JSON white space follows a value: VT and FF make a line blank, but no JSON. */
+function isJsonSpace(bytes: Buffer, start: number, end: number): boolean {
+  for (let position = start; position < end; position += 1) {
+    const byte = bytes[position];
+    if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) return false;
+  }
+  return true;
 }
 
 /** A raw NUL is no JSON anywhere, but a skip passes over it outside strings. */

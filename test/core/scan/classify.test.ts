@@ -54,6 +54,7 @@ const DAMAGED: readonly (readonly [string, Buffer])[] = [
   ['torn', Buffer.from(`${episode('t').slice(0, 60)}\n`)],
   ['torn', Buffer.from('{"id":"t","traces":[\n')],
   ['trailing', Buffer.from(`${episode('t')}garbage\n`)],
+  ['trailing', Buffer.from(`${episode('t')} \v\n`)],
   ['trailing', Buffer.from(`${episode('t')} ${trace('x')}\n`)],
   ['nul', Buffer.from(`${'\0'.repeat(512)}\n`)],
   ['nul', Buffer.from(`${episode('t').slice(0, 30)}${'\0'.repeat(100)}\n`)],
