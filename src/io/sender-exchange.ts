@@ -78,14 +78,13 @@ export async function exchange(request: Exchange, options: ExchangeOptions): Pro
     body.stop();
     watch.answering(isEarly ? EARLY_ANSWER_GRACE_MS : null);
     const answer = await readAnswer(response, watch);
-    // The rest of the body stays unsent, so the connection is in the middle of a message and cannot be used again.
-    if (isEarly) watch.abandon();
     return { ok: true, answer, progress: progress() };
   } catch (error) {
     const isUnanswered = watch.stall !== null && body.isComplete;
     return { ok: false, error: watch.stall ?? error, progress: progress(), isUnanswered };
   } finally {
     watch.end();
+    // Of a body that was not sent whole this closes the connection as well: it is in the middle of a message.
     body.destroy();
   }
 }
@@ -159,11 +158,6 @@ class ProgressWatch {
   answering(graceMs: number | null): void {
     this.#deadlineMs = performance.now() + Math.min(this.#budgetMs, graceMs ?? this.#budgetMs);
     this.#arm();
-  }
-
-  /** Cuts the connection. */
-  abandon(): void {
-    this.#controller.abort(new StallError('answered before the whole body was sent'));
   }
 
   end(): void {

@@ -92,6 +92,15 @@ test('what was noted is known after reopening', async () => {
   expect(notices).toEqual([]);
 });
 
+test('a rejected line that is stored later (--retry-rejected) is rejected no more', async () => {
+  const first = await reopen();
+  await first.rejected(rejectedLine);
+  await first.stored(rangeOf(1, 5, 8));
+  expect(first.resume.rejected()).toEqual([]);
+  await first.close();
+  expect((await reopen()).resume.rejected()).toEqual([]);
+});
+
 test('facts that come together are all on disk when each is acknowledged', async () => {
   const journal = await reopen();
   await Promise.all(Array.from({ length: 50 }, (_, index) => journal.stored(rangeOf(0, index * 4, index * 4 + 4))));

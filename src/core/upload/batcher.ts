@@ -128,16 +128,9 @@ export function rejectLine(line: BatchLine, code: string, message: string): Reje
   return { chunk, offset, length, lineNumber, id, code, message };
 }
 
+/** Bytes as the service counts them: without the LF, which a framed line has once at most, and with a CR before it. */
 function contentLength(line: BatchLine): number {
-  let contentBytes = line.byteLength;
-  for (let index = line.parts.length - 1; index >= 0; index -= 1) {
-    const part = line.parts[index] as Buffer; // in range by the loop
-    let end = part.length;
-    while (end > 0 && part[end - 1] === 0x0a) end -= 1;
-    contentBytes -= part.length - end;
-    if (end > 0) break;
-  }
-  return contentBytes;
+  return line.byteLength - (line.parts.at(-1)?.at(-1) === 0x0a ? 1 : 0);
 }
 
 function tooLarge(line: BatchLine, contentBytes: number, maxLineBytes: number): RejectedLine {
