@@ -46,6 +46,8 @@ function drained(stream) {
 /** Runs `prl` with this process's arguments and ends the process with the status of the contract. */
 export async function launch() {
   enableCompileCache?.();
+  // React picks its build by this; the one for development takes several times the processor time per frame.
+  process.env.NODE_ENV ??= 'production';
   followParent();
   keepSignalStatus();
   const { run } = await import('@oclif/core/run');

@@ -6,7 +6,7 @@ import { type Instance, render } from 'ink';
 import type { ReactNode } from 'react';
 import type { UploadProgress } from '../core/snapshot.js';
 import type { ViewFormat } from './format.js';
-import { UploadView } from './upload-view.js';
+import { UploadView, type UploadViewProps, uploadSignature } from './upload-view.js';
 
 /** Milliseconds between two readings, and the least between two frames. */
 const FRAME_INTERVAL_MS = 100;
@@ -38,10 +38,14 @@ export type UploadViewOptions = MountStreams & {
 /** Draws the upload view until `end` is called. */
 export function mountUpload(options: UploadViewOptions): MountedView {
   const { read, format, version, onStop } = options;
-  return mount(options, (frame) => (
-    <UploadView progress={read()} format={format} version={version} onStop={onStop} {...frame} />
-  ));
+  return mount(options, (frame) => {
+    const props: UploadViewProps = { progress: read(), format, version, onStop, ...frame };
+    return { signature: uploadSignature(props), node: <UploadView {...props} /> };
+  });
 }
+
+/** A view of this moment; two with the same signature look the same. */
+type View = { readonly signature: string; readonly node: ReactNode };
 
 /** What a drawing depends on beside its own state. */
 type Frame = {
@@ -53,7 +57,7 @@ type Frame = {
 /** Columns and rows of a terminal that does not tell them. */
 const USUAL_WINDOW = { columns: 80, rows: 24 };
 
-function mount({ screen, keyboard }: MountStreams, view: (frame: Frame) => ReactNode): MountedView {
+function mount({ screen, keyboard }: MountStreams, view: (frame: Frame) => View): MountedView {
   const writePlainly = (lines: string): void => {
     screen.write(lines);
   };
@@ -62,14 +66,21 @@ function mount({ screen, keyboard }: MountStreams, view: (frame: Frame) => React
   const onReady = (write: (lines: string) => void): void => {
     writeAbove = write;
   };
-  const draw = (): ReactNode => {
+  const look = (): View => {
     const { columns = USUAL_WINDOW.columns, rows = USUAL_WINDOW.rows } = screen;
     return view({ columns, rows, onReady });
   };
-  const redraw = (): void => instance.rerender(draw());
+  let shown = look();
+  const redraw = (): void => {
+    const next = look();
+    // A frame costs Ink 5 ms, an unchanged one as much as any other.
+    if (next.signature === shown.signature) return;
+    shown = next;
+    instance.rerender(next.node);
+  };
   // Before Ink's own listener, which draws what it has: the old frame may be higher than the new window.
   screen.on('resize', redraw);
-  const instance: Instance = render(draw(), {
+  const instance: Instance = render(shown.node, {
     stdout: screen,
     stdin: keyboard,
     stderr: screen,

@@ -44,8 +44,25 @@ function Row({ segments }: { readonly segments: readonly PlacedSegment[] }) {
   );
 }
 
+type Drawn = { readonly key: string; readonly segments: readonly PlacedSegment[] };
+
+/** The lines of the view as they are drawn: what fits, in one line less than the window, which a full frame would scroll. */
+function drawRows(props: UploadViewProps, state: { readonly hasKeys: boolean; readonly showHelp: boolean }): Drawn[] {
+  const { progress, format, version, columns, rows } = props;
+  const all = uploadRows({ progress, format, glyphs: glyphsFor(format.ascii), version, ...state });
+  return rowsThatFit(all, rows - 1).map(({ key, segments }) => ({
+    key,
+    segments: placeRow(segments, columns - 1, format),
+  }));
+}
+
+/** The same text for two states that look the same, so that a frame that would change nothing is not computed. */
+export function uploadSignature(props: UploadViewProps): string {
+  return JSON.stringify([props.columns, drawRows(props, { hasKeys: true, showHelp: false })]);
+}
+
 export function UploadView(props: UploadViewProps) {
-  const { progress, format, version, columns, rows, onStop, onReady } = props;
+  const { onStop, onReady } = props;
   const { isRawModeSupported } = useStdin();
   const { write } = useStdout();
   const [showHelp, setShowHelp] = useState(false);
@@ -57,14 +74,10 @@ export function UploadView(props: UploadViewProps) {
     },
     { isActive: isRawModeSupported },
   );
-  const glyphs = glyphsFor(format.ascii);
-  const hasKeys = isRawModeSupported;
-  const all = uploadRows({ progress, format, glyphs, version, hasKeys, showHelp });
-  // One line less than the window: a frame that fills it makes the terminal scroll.
   return (
     <Box flexDirection="column">
-      {rowsThatFit(all, rows - 1).map((row) => (
-        <Row key={row.key} segments={placeRow(row.segments, columns - 1, format)} />
+      {drawRows(props, { hasKeys: isRawModeSupported, showHelp }).map(({ key, segments }) => (
+        <Row key={key} segments={segments} />
       ))}
     </Box>
   );
