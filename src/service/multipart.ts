@@ -104,7 +104,9 @@ export class MultipartReader {
   async #head(): Promise<Buffer> {
     for (;;) {
       const at = this.#rest.indexOf(HEAD_END);
-      if (at > this.#headBytes || (at < 0 && this.#rest.length > this.#headBytes)) {
+      // Without its end in sight, what has arrived may hold all but the last byte of that end.
+      const headBytes = at < 0 ? this.#rest.length - HEAD_END.length + 1 : at;
+      if (headBytes > this.#headBytes) {
         throw malformed(`the head of a part is longer than ${this.#headBytes} bytes`);
       }
       if (at >= 0) {

@@ -19,9 +19,9 @@ export type ServeChild = {
 export const HAS_STRACE = spawnSync('strace', ['-V']).status === 0;
 
 /** strace that is told to end leaves its child running, so the signal goes to the process that the directory names. */
-function signalHolder(dataDir: string, child: ChildProcess, signal: NodeJS.Signals): void {
+function signalHolder(dataDir: string | null, child: ChildProcess, signal: NodeJS.Signals): void {
   try {
-    const { pid } = JSON.parse(readFileSync(path.join(dataDir, 'owner.json'), 'utf8')) as { pid: number };
+    const { pid } = JSON.parse(readFileSync(path.join(dataDir ?? '', 'owner.json'), 'utf8')) as { pid: number };
     process.kill(pid, signal);
   } catch {
     // It has not got so far, or is gone already; then only its parent can be there.
@@ -32,16 +32,21 @@ function signalHolder(dataDir: string, child: ChildProcess, signal: NodeJS.Signa
 export type ServeOptions = {
   readonly args?: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
+  /** What stdout says when it listens; for the forms that say it otherwise. */
+  readonly until?: RegExp;
   /** Arguments of strace, such as `-e`, `inject=…`; the service then runs under it. */
   readonly strace?: readonly string[];
 };
 
-/** Starts the command and waits until it listens or has ended. */
-export async function serveChild(dataDir: string, options: ServeOptions = {}): Promise<ServeChild> {
-  const command = [process.execPath, LAUNCHER, 'serve', '--port', '0', '--data', dataDir, ...(options.args ?? [])];
-  const [program = '', ...args] =
+/** Starts the command and waits until it listens or has ended. `dataDir` null gives no --data. */
+export async function serveChild(dataDir: string | null, options: ServeOptions = {}): Promise<ServeChild> {
+  const data = dataDir === null ? [] : ['--data', dataDir];
+  const args = options.args ?? [];
+  const port = args.includes('--port') ? [] : ['--port', '0'];
+  const command = [process.execPath, LAUNCHER, 'serve', ...port, ...data, ...args];
+  const [program = '', ...programArgs] =
     options.strace === undefined ? command : ['strace', '-f', '-qq', '-o', '/dev/null', ...options.strace, ...command];
-  const child = spawn(program, args, {
+  const child = spawn(program, programArgs, {
     stdio: ['pipe', 'pipe', 'pipe'],
     // One thread for file work, so that the n-th call of a kind is the same call in every run.
     env: { ...process.env, UV_THREADPOOL_SIZE: '1', PRL_SERVE_TOKEN: '', ...options.env },
@@ -62,10 +67,10 @@ export async function serveChild(dataDir: string, options: ServeOptions = {}): P
   const listening = new Promise<number>((resolve) => {
     child.stdout.on('data', (bytes) => {
       stdout += bytes;
-      const port = /^listening on http:\/\/\S+:(\d+)\n/m.exec(stdout)?.[1];
-      if (port !== undefined) resolve(Number(port));
+      const match = (options.until ?? /^listening on http:\/\/\S+:(\d+)\n/m).exec(stdout);
+      if (match !== null) resolve(Number(match[1]));
     });
   });
-  const port = await Promise.race([listening, ended.then(() => null)]);
-  return { child, port, kill, ended, output: () => ({ stdout, stderr }) };
+  const listeningPort = await Promise.race([listening, ended.then(() => null)]);
+  return { child, port: listeningPort, kill, ended, output: () => ({ stdout, stderr }) };
 }
