@@ -1,7 +1,7 @@
 /** The built command as a person and a script meet it: help, mistakes, failures and their statuses (C1, C9, C13, C16). */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { CommandRoot } from '../helpers/command-root.js';
 import { schemaComplaints } from '../helpers/json-schema.js';
 
@@ -67,6 +67,27 @@ describe('help and version', () => {
     expect(packages).toContain('@oclif/core');
     const heavy = ['ink', 'react', 'react-reconciler', 'undici', 'stream-json', 'stream-chain'];
     expect(heavy.filter((name) => packages.has(name))).toEqual([]);
+  });
+});
+
+describe('documents of --json conform to the schema that ships', () => {
+  test.each([
+    ['upload', ['upload', 'fixtures/runs/verifiers-eval', '--local', '--dry-run', '--json']],
+    ['upload', ['upload', 'fixtures/runs/prime-rl-stream', '--local', '--dry-run', '--json']],
+    ['error', ['upload', 'fixtures/runs/v0-results', '--local', '--json']],
+    ['error', ['upload', 'no/such/run', '--local', '--json']],
+  ])('%s: prl %j', async (schema, args) => {
+    const { stdout, stderr } = await prl.run(args);
+    expect(stderr).toBe('');
+    expect(schemaComplaints(JSON.parse(stdout), `schemas/prl.${schema}-1.json`)).toEqual([]);
+  });
+
+  test('serve', async () => {
+    const { child, stdout, ended } = prl.start(['serve', '--port', '0', '--json']);
+    await vi.waitFor(() => expect(stdout()).toContain('\n'), { timeout: 20_000 });
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ status: 143, stderr: '' });
+    expect(schemaComplaints(JSON.parse(stdout()), 'schemas/prl.serve-1.json')).toEqual([]);
   });
 });
 
