@@ -6,7 +6,7 @@ import { EXIT_STATUS, SIGNAL_STATUS, STATUS_MEANING } from '../../src/cli/exit-c
 const reference = readFileSync('docs/errors.md', 'utf8');
 
 test('docs/errors.md lists every code with its status, and no other', () => {
-  const documented = [...reference.matchAll(/^\| (PRL_ERR_\w+) \| (\d+) \|/gm)].map(([, code, status]) => [
+  const documented = [...reference.matchAll(/^\| (PRL_ERR_\w+) +\| (\d+) +\|/gm)].map(([, code, status]) => [
     code,
     Number(status),
   ]);
@@ -15,7 +15,7 @@ test('docs/errors.md lists every code with its status, and no other', () => {
 });
 
 test('docs/errors.md lists every status with its meaning, and no other', () => {
-  const documented = [...reference.matchAll(/^\| (\d+) \| (.+) \|$/gm)].map(([, status, meaning]) => [
+  const documented = [...reference.matchAll(/^\| (\d+) +\| (.+?) +\|$/gm)].map(([, status, meaning]) => [
     Number(status),
     meaning,
   ]);
