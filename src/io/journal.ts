@@ -38,6 +38,8 @@ export type JournalOptions = {
    */
   readonly chunkNames: ReadonlyMap<number, string>;
   readonly readRange: ReadRange;
+  /** The upload sends rejected lines once more: what it stores is rejected no longer; default false. */
+  readonly isRetry?: boolean;
   /** Takes what is known and writes nothing, a dry run's way; default false. */
   readonly readsOnly?: boolean;
   /** Told once of each thing a user should know: damage set aside, a rewritten chunk, a journal that cannot be kept. */
@@ -123,7 +125,9 @@ export class Journal implements UploadJournal {
   }
 
   async stored(range: BatchRange): Promise<void> {
-    await this.#record({ kind: 'stored', to: this.#key, range: toRangeEntry(range, this.#nameOf(range.chunk)) });
+    const entry = toRangeEntry(range, this.#nameOf(range.chunk));
+    const isRetry = this.#options.isRetry === true;
+    await this.#record({ kind: 'stored', to: this.#key, range: isRetry ? { ...entry, isRetry } : entry });
   }
 
   async rejected(line: RejectedLine): Promise<void> {
@@ -194,7 +198,7 @@ export class Journal implements UploadJournal {
         return true;
       case 'stored':
         this.resume.settle({ ...entry.range, chunk });
-        this.resume.acquit({ ...entry.range, chunk });
+        if (entry.range.isRetry === true) this.resume.acquit({ ...entry.range, chunk });
         this.#remember(chunk, entry.range);
         return true;
       case 'rejected':

@@ -6,8 +6,6 @@ import type { TracesReader } from './traces-reader.js';
 export type ReadBackOptions = {
   readonly reader: TracesReader;
   readonly verification: Verification;
-  /** Runs the episodes belong to; empty when records travelled without one, then episodes are asked for by id. */
-  readonly runIds: ReadonlySet<string>;
   /** Episodes read at once, 1 or more. */
   readonly concurrency: number;
   readonly signal: AbortSignal;
@@ -40,17 +38,18 @@ export async function readBack(options: ReadBackOptions): Promise<void> {
   await Promise.all(Array.from({ length: Math.min(options.concurrency, jobs.length) }, work));
 }
 
-async function countEpisodes({ reader, verification, runIds, signal }: ReadBackOptions): Promise<Map<string, number>> {
+async function countEpisodes({ reader, verification, signal }: ReadBackOptions): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const expected = new Set(verification.episodeIds);
-  for (const runId of runIds) {
+  for (const runId of verification.runIds) {
     for await (const { id } of reader.listEpisodes(runId, signal)) {
       // A run may hold episodes of other uploads; they are none of this one's business.
       if (expected.has(id)) counts.set(id, (counts.get(id) ?? 0) + 1);
     }
   }
-  if (runIds.size > 0) return counts;
-  for (const id of expected) if (isAddressable(id) && (await reader.hasEpisode(id, signal))) counts.set(id, 1);
+  for (const id of verification.unfiledEpisodeIds) {
+    if (isAddressable(id) && (await reader.hasEpisode(id, signal))) counts.set(id, 1);
+  }
   return counts;
 }
 

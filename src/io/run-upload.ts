@@ -118,7 +118,7 @@ export class RunUpload {
       });
       const result = await this.#uploader.run(prepared.source.batches(signal), signal);
       for (const line of result.rejected) prepared.tally.reject(line);
-      const verified = verification && isWhole(result) ? await this.#readBack(prepared, verification, signal) : null;
+      const verified = verification && isWhole(result) ? await this.#readBack(verification, signal) : null;
       this.#phase = 'done';
       return this.#result(prepared, result, verified, places?.writable ?? null);
     } finally {
@@ -177,7 +177,7 @@ export class RunUpload {
 
   /** Everything that a pass needs, from the run and from what an earlier upload left. */
   async #prepare(state: State | null, signal: AbortSignal): Promise<Prepared> {
-    const { run, runId: given, environmentRunId, stamps, targetBytes, onNotice } = this.#options;
+    const { run, runId: given, environmentRunId, stamps, retriesRejected, targetBytes, onNotice } = this.#options;
     const events = new RunEvents(run);
     const first = await events.firstRecord(signal);
     const own = first === null ? null : runIdOfRecord(first);
@@ -185,9 +185,11 @@ export class RunUpload {
     if (stamps && first !== null && runId === null) throw noRunId(run, first);
     const stamp = stamps ? { runId: given, fallbackRunId: runId } : null;
     const journal = state === null ? null : await this.#openJournal(state, stamp);
-    const known = { rejected: journal?.resume.rejected() ?? [], damages: journal?.damages ?? [] };
+    // What is sent once more is not rejected until the service says so again.
+    const rejected = retriesRejected ? [] : (journal?.resume.rejected() ?? []);
+    const known = { rejected, damages: journal?.damages ?? [] };
     const tally = new UploadTally(journal?.committed ?? { episodes: 0, bytes: 0 }, known);
-    const source = new UploadSource({ events, stamp, journal, tally, targetBytes, onNotice });
+    const source = new UploadSource({ events, stamp, journal, isRetry: retriesRejected, tally, targetBytes, onNotice });
     this.#prepared = { runId, stamp, journal, tally, source };
     return this.#prepared;
   }
@@ -198,6 +200,7 @@ export class RunUpload {
     return openJournal({
       places,
       readsOnly,
+      isRetry: this.#options.retriesRejected,
       destination: {
         baseUrl: serviceName,
         teamId: access.teamId,
@@ -235,14 +238,11 @@ export class RunUpload {
       const prepared = prepareRecord(event.record, stamp);
       if (!prepared.ok) continue;
       const { format, line } = prepared.candidate;
-      verification.expect(
-        expectationOf({ format, chunk: line.chunk, lines: [line], batchBytes: line.byteLength }, line, sha256),
-      );
-      tally.noteRun(runIdOf(prepared.facts, stamp ?? OWN_RUN));
+      verification.expect(expectationOf(format, line, sha256));
     }
   }
 
-  async #readBack({ tally }: Prepared, verification: Verification, signal: AbortSignal): Promise<VerifyResult> {
+  async #readBack(verification: Verification, signal: AbortSignal): Promise<VerifyResult> {
     const { access, concurrency } = this.#options;
     this.#phase = 'verify';
     const reader = new TracesReader({ ...access, clock: monotonicClock, random: Math.random });
@@ -250,7 +250,6 @@ export class RunUpload {
       await readBack({
         reader,
         verification,
-        runIds: new Set(tally.runIds),
         concurrency,
         signal,
         onProgress: (done, total) => {
@@ -296,7 +295,7 @@ function isWhole(result: UploadResult): boolean {
 
 function expectBatch(verification: Verification | null, batch: Batch): void {
   if (verification === null) return;
-  for (const line of batch.lines) verification.expect(expectationOf(batch, line, sha256));
+  for (const line of batch.lines) verification.expect(expectationOf(batch.format, line, sha256));
 }
 
 function sha256(slices: readonly Buffer[]): string {

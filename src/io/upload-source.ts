@@ -4,11 +4,11 @@
  */
 import { stat } from 'node:fs/promises';
 import type { Damage, DamageKind, StreamRecord } from '../core/scan/types.js';
-import { type RunStamp, runIdOf } from '../core/stream/stamp.js';
+import type { RunStamp } from '../core/stream/stamp.js';
 import { type BatchesOptions, batchesOf } from '../core/upload/batches.js';
 import { merged } from '../core/upload/resume.js';
 import type { UploadTally } from '../core/upload/tally.js';
-import type { Batch, RejectedLine, SourceRange } from '../core/upload/types.js';
+import type { Batch, RejectedLine, SettledRange } from '../core/upload/types.js';
 import type { SkipRange } from './chunk-reader.js';
 import type { Journal } from './journal.js';
 import type { RunEvents } from './run-events.js';
@@ -20,6 +20,8 @@ export type UploadSourceOptions = Pick<BatchesOptions, 'targetBytes'> & {
   readonly stamp: RunStamp | null;
   /** Null remembers and knows nothing: standard input. */
   readonly journal: Journal | null;
+  /** Send only what the journal knows as rejected (`--retry-rejected`). */
+  readonly isRetry: boolean;
   readonly tally: UploadTally;
   readonly onNotice: (message: string) => void;
 };
@@ -51,23 +53,22 @@ export class UploadSource {
 
   /** @throws PrlError `PRL_ERR_USAGE` for a bad batch size; an abort ends it with the signal's reason */
   batches(signal: AbortSignal): AsyncGenerator<Batch> {
-    const { stamp, journal, tally, targetBytes } = this.#options;
+    const { stamp, journal, isRetry, tally, targetBytes } = this.#options;
     return batchesOf(this.#records(signal), {
       stamp,
       ...(targetBytes === undefined ? {} : { targetBytes }),
       ...(journal === null
         ? {}
         : {
-            placementOf: (address) => journal.resume.placementOf(address),
+            placementOf: (address) =>
+              isRetry ? journal.resume.placementOfRejected(address) : journal.resume.placementOf(address),
             pinAt: (address) => journal.resume.pinAt(address),
           }),
       onRejected: async (line) => {
         tally.leaveOut(line);
         await journal?.rejected(line);
       },
-      onPrepared: ({ candidate, facts, wasStamped }) => {
-        tally.plan(candidate.line, runIdOf(facts, stamp ?? { runId: null, fallbackRunId: null }), wasStamped);
-      },
+      onPrepared: ({ candidate }) => tally.plan(candidate.line),
     });
   }
 
@@ -101,18 +102,35 @@ export class UploadSource {
     );
   }
 
-  /** Settled ranges and rejected lines: a rerun reads neither again. */
+  /** Settled ranges and rejected lines: a rerun reads neither again. A retry reads the rejected lines alone. */
   #skip(file: ChunkFile): readonly SkipRange[] {
-    const { journal } = this.#options;
+    const { journal, isRetry } = this.#options;
     if (journal === null) return [];
-    return merged([...journal.resume.coveredRanges(file.chunk), ...rejectedRanges(journal.resume.rejected(), file)]);
+    const rejected = journal.resume.rejected().filter((line) => line.chunk === file.chunk);
+    if (isRetry) return allBut(rejected);
+    return merged([...journal.resume.coveredRanges(file.chunk), ...rejected.map(rangeOfLine)]).map(skipOf);
   }
 }
 
-function rejectedRanges(lines: readonly RejectedLine[], file: ChunkFile): SourceRange[] {
-  return lines
-    .filter((line) => line.chunk === file.chunk)
-    .map(({ chunk, offset, length }) => ({ chunk, start: offset, end: offset + length }));
+function rangeOfLine({ chunk, offset, length }: RejectedLine): SettledRange {
+  return { chunk, start: offset, end: offset + length, physicalLines: 1 };
+}
+
+function skipOf({ start, end, physicalLines }: SettledRange): SkipRange {
+  return physicalLines === null ? { start, end } : { start, end, lines: physicalLines };
+}
+
+/** Everything between the given lines, which are sorted, and after the last one. */
+function allBut(lines: readonly RejectedLine[]): SkipRange[] {
+  const skips: SkipRange[] = [];
+  let start = 0;
+  let lineNumber = 1;
+  for (const line of lines) {
+    if (line.offset > start) skips.push({ start, end: line.offset, lines: line.lineNumber - lineNumber });
+    start = line.offset + line.length;
+    lineNumber = line.lineNumber + 1;
+  }
+  return [...skips, { start, end: Number.MAX_SAFE_INTEGER, lines: 0 }];
 }
 
 async function hasGrown(file: ChunkFile): Promise<boolean> {

@@ -37,7 +37,7 @@ const destination: Destination = { baseUrl: 'http://h', teamId: null, context: {
 const file = (): string => join(folder, 'journal');
 
 async function reopen(
-  options: { destination?: Destination; names?: [number, string][]; place?: string | null } = {},
+  options: { destination?: Destination; names?: [number, string][]; place?: string | null; isRetry?: boolean } = {},
 ): Promise<Journal> {
   const journal = await openJournal({
     places: { writable: options.place === undefined ? folder : options.place, readOnly: null },
@@ -48,6 +48,7 @@ async function reopen(
         [1, 'one'],
       ],
     ),
+    isRetry: options.isRetry ?? false,
     readRange: async (chunk, start, end) => chunks[chunk]?.subarray(start, end) ?? null,
     onNotice: (message) => void notices.push(message),
   });
@@ -57,7 +58,17 @@ async function reopen(
 
 function rangeOf(chunk: number, start: number, end: number): BatchRange {
   const tail = Buffer.from(chunks[chunk]?.subarray(Math.max(start, end - 64), end) ?? '');
-  return { chunk, start, end, format: 'episode', lines: 2, sentBytes: end - start, digest: 'd'.repeat(64), tail };
+  return {
+    chunk,
+    start,
+    end,
+    physicalLines: 2,
+    format: 'episode',
+    lines: 2,
+    sentBytes: end - start,
+    digest: 'd'.repeat(64),
+    tail,
+  };
 }
 
 const rejectedLine: RejectedLine = {
@@ -95,10 +106,20 @@ test('what was noted is known after reopening', async () => {
 test('a rejected line that is stored later (--retry-rejected) is rejected no more', async () => {
   const first = await reopen();
   await first.rejected(rejectedLine);
-  await first.stored(rangeOf(1, 5, 8));
-  expect(first.resume.rejected()).toEqual([]);
   await first.close();
+  const retry = await reopen({ isRetry: true });
+  await retry.stored(rangeOf(1, 5, 8));
+  expect(retry.resume.rejected()).toEqual([]);
+  await retry.close();
   expect((await reopen()).resume.rejected()).toEqual([]);
+});
+
+test('a line that was left out of a batch stays rejected when the batch around it is stored', async () => {
+  const first = await reopen();
+  await first.rejected(rejectedLine);
+  await first.stored(rangeOf(1, 0, 100));
+  await first.close();
+  expect((await reopen()).resume.rejected()).toEqual([rejectedLine]);
 });
 
 test('facts that come together are all on disk when each is acknowledged', async () => {

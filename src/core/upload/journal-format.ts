@@ -22,11 +22,14 @@ export type RangeEntry = {
   readonly file: string;
   readonly start: number;
   readonly end: number;
+  readonly physicalLines: number | null;
   readonly format: LineFormat;
   readonly lines: number;
   readonly sentBytes: number;
   readonly digest: string;
   readonly tail: string;
+  /** Stored by `--retry-rejected`: the lines of the range are rejected no more. */
+  readonly isRetry?: boolean;
 };
 
 /** Where an upload goes; two uploads that differ here share nothing. */
@@ -100,8 +103,8 @@ export function decodeJournal(bytes: Buffer, crc32: Crc32): Decoded {
 }
 
 export function toRangeEntry({ tail, ...range }: BatchRange, file: string): RangeEntry {
-  const { start, end, format, lines, sentBytes, digest } = range;
-  return { file, start, end, format, lines, sentBytes, digest, tail: tail.toString('base64') };
+  const { start, end, physicalLines, format, lines, sentBytes, digest } = range;
+  return { file, start, end, physicalLines, format, lines, sentBytes, digest, tail: tail.toString('base64') };
 }
 
 type Fault = { readonly state: 'torn' | 'damaged' | 'foreign'; readonly reason: string };

@@ -2,7 +2,7 @@
  * What an earlier run of the same upload left behind, per chunk: source ranges that are settled, lines that were
  * rejected, and cuts that were made and not confirmed. Pure bookkeeping over ranges; the journal feeds it.
  */
-import type { RejectedLine, SourceRange } from './types.js';
+import type { RejectedLine, SettledRange, SourceRange } from './types.js';
 
 /** What to do with a record: send it; pass over it as if it were blank; or close the open batch, as settled bytes follow. */
 export type Placement = 'send' | 'skip' | 'settled';
@@ -10,11 +10,8 @@ export type Placement = 'send' | 'skip' | 'settled';
 /** Where a record stands. */
 export type Address = { readonly chunk: number; readonly offset: number };
 
-/** Half-open ranges of one chunk, sorted and merged: they neither overlap nor touch. */
-export type Ranges = readonly SourceRange[];
-
 export class ResumeState {
-  readonly #settled = new Map<number, SourceRange[]>();
+  readonly #settled = new Map<number, SettledRange[]>();
   readonly #pins = new Map<number, SourceRange[]>();
   readonly #rejected = new Map<string, RejectedLine>();
 
@@ -24,9 +21,10 @@ export class ResumeState {
     this.#pins.set(range.chunk, sorted([...others, range]));
   }
 
-  settle(range: SourceRange): void {
+  settle({ chunk, start, end, physicalLines }: SettledRange): void {
+    const range = { chunk, start, end, physicalLines };
     this.#unpin(range);
-    this.#settled.set(range.chunk, merged([...(this.#settled.get(range.chunk) ?? []), range]));
+    this.#settled.set(chunk, merged([...(this.#settled.get(chunk) ?? []), range]));
   }
 
   reject(line: RejectedLine): void {
@@ -34,7 +32,7 @@ export class ResumeState {
     this.#rejected.set(keyOf(line), line);
   }
 
-  /** Takes back a rejection: the line was stored after all. */
+  /** Takes back the rejections inside a range: its lines were sent once more, and stored. */
   acquit(range: SourceRange): void {
     for (const [key, line] of this.#rejected) {
       if (line.chunk === range.chunk && line.offset >= range.start && line.offset < range.end)
@@ -49,7 +47,8 @@ export class ResumeState {
     for (const [key, line] of this.#rejected) if (line.chunk === chunk) this.#rejected.delete(key);
   }
 
-  coveredRanges(chunk: number): Ranges {
+  /** Half-open, sorted and merged: they neither overlap nor touch. */
+  coveredRanges(chunk: number): readonly SettledRange[] {
     return this.#settled.get(chunk) ?? [];
   }
 
@@ -83,18 +82,24 @@ export class ResumeState {
   }
 }
 
-/** Sorts ranges of one chunk and joins those that overlap or touch. */
-export function merged(ranges: readonly SourceRange[]): SourceRange[] {
-  const result: SourceRange[] = [];
+/** Sorts ranges of one chunk and joins those that overlap or touch. Lines of an overlap cannot be told: null. */
+export function merged(ranges: readonly SettledRange[]): SettledRange[] {
+  const result: SettledRange[] = [];
   for (const range of sorted(ranges)) {
     const last = result.at(-1);
     if (last === undefined || range.start > last.end) result.push(range);
-    else if (range.end > last.end) result[result.length - 1] = { ...last, end: range.end };
+    else if (range.end > last.end) result[result.length - 1] = joined(last, range);
   }
   return result;
 }
 
-function sorted(ranges: readonly SourceRange[]): SourceRange[] {
+function joined(first: SettledRange, second: SettledRange): SettledRange {
+  const { physicalLines } = first;
+  const isSum = first.end === second.start && physicalLines !== null && second.physicalLines !== null;
+  return { ...first, end: second.end, physicalLines: isSum ? physicalLines + (second.physicalLines ?? 0) : null };
+}
+
+function sorted<T extends SourceRange>(ranges: readonly T[]): T[] {
   return [...ranges].sort((a, b) => a.start - b.start);
 }
 
@@ -107,7 +112,7 @@ function keyOf({ chunk, offset }: Address): string {
 }
 
 /** Binary search: a chunk of a long run may have thousands of ranges. */
-function rangeAt(ranges: Ranges, offset: number): SourceRange | null {
+function rangeAt(ranges: readonly SourceRange[], offset: number): SourceRange | null {
   let low = 0;
   let high = ranges.length;
   while (low < high) {

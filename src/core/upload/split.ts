@@ -38,6 +38,7 @@ export function rangeOf(batch: Batch, digest: string): BatchRange {
     chunk: batch.chunk,
     start: first.offset,
     end: last.offset + last.length,
+    physicalLines: last.lineNumber - first.lineNumber + 1,
     format: batch.format,
     lines: batch.lines.length,
     sentBytes: batch.batchBytes,

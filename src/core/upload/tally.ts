@@ -13,10 +13,8 @@ export class UploadTally {
   readonly already: Totals;
   readonly #damages = new Map<string, Damage>();
   readonly #rejected = new Map<string, RejectedLine>();
-  readonly #runIds = new Set<string>();
   readonly #read = { episodes: 0, bytes: 0 };
   readonly #leftOut = { episodes: 0, bytes: 0 };
-  #stamped = 0;
 
   /** @param known what the journal tells of bytes that are not read again */
   constructor(
@@ -28,16 +26,10 @@ export class UploadTally {
     for (const damage of known.damages) this.damage(damage);
   }
 
-  /** A line that goes into a batch, and the run that its text names as it travels. */
-  plan(line: BatchLine, runId: string | null, wasStamped: boolean): void {
+  /** A line that goes into a batch. */
+  plan(line: BatchLine): void {
     this.#read.episodes += 1;
     this.#read.bytes += line.byteLength;
-    if (wasStamped) this.#stamped += 1;
-    this.noteRun(runId);
-  }
-
-  noteRun(runId: string | null): void {
-    if (runId !== null) this.#runIds.add(runId);
   }
 
   /** A record that never came into a batch: a check of ours, or an earlier upload, found it unfit. */
@@ -68,16 +60,6 @@ export class UploadTally {
   /** Lines that went into batches of this command. */
   get read(): Totals {
     return this.#read;
-  }
-
-  /** Records into whose text a run was written. */
-  get stamped(): number {
-    return this.#stamped;
-  }
-
-  /** Runs that the records name as they travel, in order of appearance. */
-  get runIds(): readonly string[] {
-    return [...this.#runIds];
   }
 
   /** In the order of the run. */

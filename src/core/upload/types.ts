@@ -63,8 +63,11 @@ export type RejectedLine = {
 /** A stretch of one chunk, uncompressed bytes, end exclusive. */
 export type SourceRange = { readonly chunk: number; readonly start: number; readonly end: number };
 
+/** A stretch that need not be read again, and the physical lines in it; null when they were not counted. */
+export type SettledRange = SourceRange & { readonly physicalLines: number | null };
+
 /** What a batch becomes in the journal: the source range it settles, and what travelled. */
-export type BatchRange = SourceRange & {
+export type BatchRange = SettledRange & {
   readonly format: LineFormat;
   readonly lines: number;
   /** Uncompressed bytes as sent; differs from `end - start` when runs were stamped or lines left out. */

@@ -2,8 +2,9 @@
  * Compares what was uploaded with what a service gives back (`--verify`). Holds one digest a trace and one a request,
  * never a record: a run of any size fits.
  */
+import { runIdOf } from '../stream/stamp.js';
 import { readFacts } from './facts.js';
-import type { Batch, BatchLine } from './types.js';
+import type { BatchLine, LineFormat } from './types.js';
 
 /** SHA-256 of the given slices, one after the other, 64 lower-case hex. */
 export type Sha256 = (slices: readonly Buffer[]) => string;
@@ -32,33 +33,42 @@ export type VerifyResult = {
 /** One episode as expected, or the bare traces under the key null. */
 export type ExpectedTraces = ReadonlyMap<string, string>;
 
-/** What one source line was: ids and digests of its traces. */
-export type LineExpectation = { readonly episodeId: string | null; readonly traces: ExpectedTraces };
+/** What one source line was: its ids, the run it names as it travelled, and digests of its traces. */
+export type LineExpectation = {
+  readonly episodeId: string | null;
+  readonly runId: string | null;
+  readonly traces: ExpectedTraces;
+};
 
 /**
  * What a stored line must come back as. The service gives a trace's raw document as exactly the bytes of the member
  * object inside its episode; of a trace line, as the line without LF.
  */
-export function expectationOf(batch: Batch, line: BatchLine, sha256: Sha256): LineExpectation {
+export function expectationOf(format: LineFormat, line: BatchLine, sha256: Sha256): LineExpectation {
   const [only] = line.parts;
   const bytes = line.parts.length === 1 && only !== undefined ? only : Buffer.concat(line.parts);
-  const facts = readFacts(bytes, batch.format);
+  const facts = readFacts(bytes, format);
   const traces = new Map<string, string>();
   for (const trace of facts?.traces ?? []) {
     if (trace.id === null) continue;
-    const document = batch.format === 'trace' ? withoutLf(bytes) : bytes.subarray(trace.start, trace.end);
+    const document = format === 'trace' ? withoutLf(bytes) : bytes.subarray(trace.start, trace.end);
     traces.set(trace.id, sha256([document]));
   }
-  return { episodeId: batch.format === 'episode' ? (facts?.envelope.id ?? null) : null, traces };
+  const runId = facts === null ? null : runIdOf(facts, { runId: null, fallbackRunId: null });
+  return { episodeId: format === 'episode' ? (facts?.envelope.id ?? null) : null, runId, traces };
 }
 
 /** Collects expectations while batches are stored, and differences while the service is read back. */
 export class Verification {
   readonly #episodes = new Map<string, ExpectedTraces>();
   readonly #bareTraces = new Map<string, string>();
+  readonly #runIds = new Set<string>();
+  readonly #unfiled = new Set<string>();
   readonly #differences: Difference[] = [];
 
-  expect({ episodeId, traces }: LineExpectation): void {
+  expect({ episodeId, runId, traces }: LineExpectation): void {
+    if (runId !== null) this.#runIds.add(runId);
+    if (episodeId !== null && runId === null) this.#unfiled.add(episodeId);
     if (episodeId !== null) this.#episodes.set(episodeId, traces);
     else for (const [traceId, digest] of traces) this.#bareTraces.set(traceId, digest);
   }
@@ -66,6 +76,16 @@ export class Verification {
   /** Ids of the episodes to read back, in order of upload. */
   get episodeIds(): readonly string[] {
     return [...this.#episodes.keys()];
+  }
+
+  /** Runs whose listings should hold the episodes. */
+  get runIds(): ReadonlySet<string> {
+    return this.#runIds;
+  }
+
+  /** Episodes that travelled without a run: no listing of a run can hold them. */
+  get unfiledEpisodeIds(): ReadonlySet<string> {
+    return this.#unfiled;
   }
 
   /** Traces that were uploaded outside an episode, with their digests. */

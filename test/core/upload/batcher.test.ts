@@ -178,7 +178,7 @@ describe('batchesOf', () => {
 
   test('settled records close the open batch, whether the reader gives them or not', async () => {
     const resume = new ResumeState();
-    resume.settle({ chunk: 0, start: lineBytes, end: 2 * lineBytes });
+    resume.settle({ chunk: 0, start: lineBytes, end: 2 * lineBytes, physicalLines: 1 });
     const options = { placementOf: resume.placementOf.bind(resume), targetBytes: 1000 };
     expect((await collect(options)).batches).toEqual(['a', 'cd']);
     const without = recordsOf(text).filter((record) => record.offset !== lineBytes);

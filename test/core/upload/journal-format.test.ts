@@ -14,7 +14,17 @@ const entries: JournalEntry[] = [
   {
     kind: 'planned',
     to: 'k',
-    range: { file: '0', start: 0, end: 10, format: 'episode', lines: 1, sentBytes: 10, digest: 'd', tail: 'dGFpbA==' },
+    range: {
+      file: '0',
+      start: 0,
+      end: 10,
+      physicalLines: 1,
+      format: 'episode',
+      lines: 1,
+      sentBytes: 10,
+      digest: 'd',
+      tail: 'dGFpbA==',
+    },
   },
   {
     kind: 'rejected',

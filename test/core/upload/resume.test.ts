@@ -2,9 +2,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { merged, ResumeState } from '../../../src/core/upload/resume.js';
-import type { RejectedLine, SourceRange } from '../../../src/core/upload/types.js';
+import type { RejectedLine, SettledRange, SourceRange } from '../../../src/core/upload/types.js';
 
-const range = (start: number, end: number, chunk = 0): SourceRange => ({ chunk, start, end });
+/** One line for every ten bytes. */
+const range = (start: number, end: number, chunk = 0): SettledRange => ({
+  chunk,
+  start,
+  end,
+  physicalLines: (end - start) / 10,
+});
 const line = (offset: number, chunk = 0): RejectedLine => {
   return { chunk, offset, length: 10, lineNumber: 1, id: null, code: 'c', message: 'm' };
 };
@@ -26,6 +32,12 @@ test('merging keeps exactly the covered bytes, sorted and apart', () => {
     }),
     { seed: 1, numRuns: 300 },
   );
+});
+
+test('lines of ranges that touch add up; those of an overlap are not known', () => {
+  expect(merged([range(10, 30), range(0, 10)])).toEqual([range(0, 30)]);
+  expect(merged([range(0, 20), range(10, 30)])).toEqual([{ ...range(0, 30), physicalLines: null }]);
+  expect(merged([range(0, 10), range(20, 30)])).toEqual([range(0, 10), range(20, 30)]);
 });
 
 test('placement is found among many ranges, first and last byte included', () => {
