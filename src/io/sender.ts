@@ -6,7 +6,7 @@
 import { Agent } from 'undici';
 import { PrlError } from '../core/errors.js';
 import { attemptOf } from '../core/upload/answer.js';
-import { normalizeBaseUrl, travelsInClear } from '../core/upload/base-url.js';
+import { isLoopbackHost, normalizeBaseUrl, travelsInClear } from '../core/upload/base-url.js';
 import { CONNECT_TIMEOUT_MS, MAX_REDIRECTS, PROGRESS_TIMEOUT_MS } from '../core/upload/limits.js';
 import type { Attempt, PackedBatch, Sender } from '../core/upload/types.js';
 import { followLocation, type Target } from './redirect.js';
@@ -62,7 +62,7 @@ export function checkAccess(access: ServiceAccess): URL {
       },
     );
   }
-  if (access.apiKey === '' && base.protocol === 'https:') {
+  if (access.apiKey === '' && !isLoopbackHost(base.hostname)) {
     throw new PrlError('PRL_ERR_USAGE', `no API key for ${base.origin}`, { hint: 'Set PRIME_API_KEY.' });
   }
   return base;

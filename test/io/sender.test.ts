@@ -100,9 +100,12 @@ describe('the key', () => {
     await createSender(accessTo(url)).close();
   });
 
-  test('an empty key fails before any request, except on loopback', () => {
-    expect(() => createSender(accessTo('https://example.com', { apiKey: '' }))).toThrowError(
-      expect.objectContaining({ code: 'PRL_ERR_USAGE' }),
+  test.each([
+    ['https://example.com', false],
+    ['http://example.com', true],
+  ])('an empty key fails before any request to %s; only a loopback service may ask for none', (url, insecure) => {
+    expect(() => createSender(accessTo(url, { apiKey: '', insecure }))).toThrowError(
+      expect.objectContaining({ code: 'PRL_ERR_USAGE', hint: expect.stringContaining('PRIME_API_KEY') }),
     );
   });
 
