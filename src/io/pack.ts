@@ -17,6 +17,8 @@ export type PackOptions = {
   readonly context?: Readonly<Record<string, string>>;
   /** zlib level 1 to 9; default 1. */
   readonly level?: number;
+  /** Ends the packing within a slice; the promise rejects with its reason. */
+  readonly signal?: AbortSignal;
 };
 
 /**
@@ -35,7 +37,7 @@ const GZIP_CHUNK_BYTES = 64 * 1024;
 export async function packBatch(batch: Batch, options: PackOptions = {}): Promise<PackedBatch> {
   const compress = options.compress ?? 'gzip';
   const hash = createHash('sha256');
-  const slices = hashed(linesOf(batch), hash);
+  const slices = hashed(linesOf(batch), hash, options.signal);
   const payload = compress === 'gzip' ? await gzip(slices, options.level ?? GZIP_LEVEL) : await collect(slices);
   const boundary = `prl-${randomBytes(BOUNDARY_BYTES).toString('hex')}`;
   const body = [Buffer.from(head(boundary, compress, options.context ?? {})), ...payload, Buffer.from(tail(boundary))];
@@ -72,9 +74,14 @@ function* linesOf(batch: Batch): Generator<Buffer> {
 }
 
 /** Feeds each slice to the hash as it passes, giving the loop back between slices. */
-async function* hashed(slices: Iterable<Buffer>, hash: { update(bytes: Buffer): unknown }): AsyncGenerator<Buffer> {
+async function* hashed(
+  slices: Iterable<Buffer>,
+  hash: { update(bytes: Buffer): unknown },
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer> {
   let sinceYieldBytes = 0;
   for (const slice of slices) {
+    signal?.throwIfAborted();
     hash.update(slice);
     sinceYieldBytes += slice.length;
     yield slice;
@@ -95,11 +102,14 @@ async function gzip(slices: AsyncIterable<Buffer>, level: number): Promise<Buffe
   const stream = createGzip({ level, chunkSize: GZIP_CHUNK_BYTES });
   const payload: Buffer[] = [];
   stream.on('data', (part: Buffer) => payload.push(part));
-  const ended = once(stream, 'end');
-  for await (const slice of slices) {
-    if (!stream.write(slice)) await once(stream, 'drain');
+  try {
+    for await (const slice of slices) {
+      if (!stream.write(slice)) await once(stream, 'drain');
+    }
+    stream.end();
+    await once(stream, 'end');
+    return payload;
+  } finally {
+    stream.destroy();
   }
-  stream.end();
-  await ended;
-  return payload;
 }

@@ -13,7 +13,7 @@ export type ReadRecordsOptions = {
   readonly signal?: AbortSignal;
   /** Longest line in bytes, without LF but with CR; longer ones are damage. Default 64 MiB (spec 06 section 3). */
   readonly maxLineBytes?: number;
-  /** Let through a byte order mark, v0 rollouts, and files that mix episodes with bare traces. */
+  /** Let through v0 rollouts, and files that mix episodes with bare traces. */
   readonly lenient?: boolean;
 };
 

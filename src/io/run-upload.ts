@@ -113,7 +113,7 @@ export class RunUpload {
         concurrency,
         maxAttempts,
         journal: prepared.journal ?? NO_JOURNAL,
-        pack: (batch) => this.#pack(batch),
+        pack: (batch, halt) => this.#pack(batch, halt),
         onStored: (batch) => expectBatch(verification, batch),
       });
       const result = await this.#uploader.run(prepared.source.batches(signal), signal);
@@ -219,9 +219,9 @@ export class RunUpload {
     });
   }
 
-  #pack(batch: Batch): Promise<PackedBatch> {
+  #pack(batch: Batch, signal: AbortSignal): Promise<PackedBatch> {
     const { compress, context } = this.#options;
-    return packBatch(batch, { compress, context });
+    return packBatch(batch, { compress, context, signal });
   }
 
   /** What an earlier upload stored is read back as well, so it is looked up in the run once more. */

@@ -26,8 +26,9 @@ export type UploadSourceOptions = Pick<BatchesOptions, 'targetBytes'> & {
   readonly onNotice: (message: string) => void;
 };
 
-/** Damage inside a line: it stays as it is, so a rerun that passes over the bytes has to know it. */
+/** Damage of a line that has its LF stays as it is, so a rerun that passes over the bytes has to know it. */
 const LASTING_DAMAGE: ReadonlySet<DamageKind> = new Set([
+  'torn',
   'glued',
   'trailing',
   'nul',
@@ -76,6 +77,11 @@ export class UploadSource {
     const { events } = this.#options;
     let torn: Damage | null = null;
     for await (const event of events.read({ signal, skip: (file) => this.#skip(file) })) {
+      const summary = event.type === 'file' ? event.summary : null;
+      if (torn !== null && summary?.openLineOffset !== torn.offset) {
+        await this.#note(torn);
+        torn = null;
+      }
       if (event.type === 'record') yield event.record;
       else if (event.type === 'damage' && event.damage.kind === 'torn') torn = event.damage;
       else if (event.type === 'damage') await this.#note(event.damage);
@@ -91,12 +97,12 @@ export class UploadSource {
     if (LASTING_DAMAGE.has(damage.kind)) await this.#options.journal?.damaged(damage);
   }
 
-  /** A torn last line is damage only if nobody is about to finish it. */
+  /** A torn last line without LF is damage only if nobody is about to finish it; no journal keeps it. */
   async #closeFile(file: ChunkFile, torn: Damage | null): Promise<void> {
     const isGrowing = await hasGrown(file);
     if (isGrowing) this.#growing += 1;
     if (torn === null) return;
-    if (!isGrowing) return this.#note(torn);
+    if (!isGrowing) return this.#options.tally.damage(torn);
     this.#options.onNotice(
       `${file.relativePath}: the last line (from byte ${torn.offset}) is still being written; the next upload sends it`,
     );

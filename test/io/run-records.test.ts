@@ -26,7 +26,7 @@ const CORPUS: Readonly<Record<string, Expected>> = {
   'blank-lines.jsonl': { records: [PLAIN, NO_TRACE], damage: [] },
   'nul-run.jsonl': { records: [PLAIN, NO_TRACE], damage: [['nul', 0, P, 513, false]] },
   'nul-tail.jsonl': { records: [PLAIN], damage: [['nul', 0, P, 512, false]] },
-  'bom.jsonl': { records: [NO_TRACE], damage: [['bom', 0, 0, P + 3, false]] },
+  'bom.jsonl': { records: [PLAIN, NO_TRACE], damage: [['bom', 0, 0, 3, true]] },
   'invalid-utf8.jsonl': { records: [PLAIN, LENGTH], damage: [['invalid_utf8', 0, P, N, false]] },
   'crlf.jsonl': { records: [PLAIN, NO_TRACE].map((line) => line.replace('\n', '\r\n')), damage: [] },
   'duplicate-ids.jsonl': { records: [PLAIN, PLAIN], damage: [] },

@@ -14,7 +14,7 @@ export type LineSource = {
   /** Path as reports show it, relative to the run. */
   readonly file: string;
   readonly chunk: number;
-  /** Accept a byte order mark at the start of the chunk, v0 rollouts, and lines of both shapes in one file. */
+  /** Accept v0 rollouts, and lines of both shapes in one file. */
   readonly lenient: boolean;
   readonly maxLineBytes: number;
 };
@@ -68,10 +68,8 @@ export class LineClassifier {
     return this.#content(line, bytes, 0, end);
   }
 
+  /** The mark is damage of three bytes; the record behind it is whole and nobody's to lose (I8). */
   #behindBom(line: FramedLine, bytes: Buffer, end: number): LineContent {
-    if (!this.#source.lenient) {
-      return this.#wholeLine(line, 'bom', 'the file starts with a byte order mark (EF BB BF); re-save it without one');
-    }
     const mark = this.#damage(line, 0, BOM.length, 'bom', true, 'byte order mark before the first record, passed over');
     if (isBlank(bytes, BOM.length, end)) {
       return { records: [], damage: [mark], blankBytes: line.length - BOM.length };

@@ -95,7 +95,7 @@ export class Batcher {
   }
 
   #closesBefore(open: OpenBatch, { format, line, rows }: Candidate, pinned: boolean): boolean {
-    if (open.chunk !== line.chunk || open.format !== format) return true;
+    if (open.chunk !== line.chunk || open.format !== format || !endsInLf(open.lines.at(-1))) return true;
     if (pinned) return false;
     return (
       open.batchBytes + line.byteLength > this.#targetBytes ||
@@ -129,6 +129,11 @@ export function rejectLine(line: BatchLine, code: string, message: string): Reje
 }
 
 /** Bytes as the service counts them: without the LF, which a framed line has once at most, and with a CR before it. */
+/** A record without LF can only be the last of a request: a chunk's open tail, or one that another was glued to. */
+function endsInLf(line: BatchLine | undefined): boolean {
+  return line?.parts.at(-1)?.at(-1) === 0x0a;
+}
+
 function contentLength(line: BatchLine): number {
   return line.byteLength - (line.parts.at(-1)?.at(-1) === 0x0a ? 1 : 0);
 }

@@ -11,7 +11,8 @@ import { canSplit, halve, type Refusal, rangeOf, rejectAll } from './split.js';
 import type { Batch, BatchRange, PackedBatch, Receipt, RejectedLine, SourceRange, UploadJournal } from './types.js';
 
 export type UploaderOptions = DeliveryOptions & {
-  readonly pack: (batch: Batch) => Promise<PackedBatch>;
+  /** May reject once the signal is aborted; any other rejection ends the upload. */
+  readonly pack: (batch: Batch, signal: AbortSignal) => Promise<PackedBatch>;
   readonly journal: UploadJournal;
   /** Batches under way, 1 or more. */
   readonly concurrency: number;
@@ -166,6 +167,7 @@ export class Uploader {
   async #settlePart(batch: Batch, working: Working, signal: AbortSignal): Promise<void> {
     if (this.#halt.signal.aborted) return leave(batch, working);
     const packed = await this.#pack(batch);
+    if (packed === null) return leave(batch, working);
     const range = rangeOf(batch, packed.digest);
     if (packed.bodyBytes > GATEWAY_REQUEST_BYTES) this.#options.onNotice?.(largeRequest(range, packed));
     await this.#options.journal.planned(range);
@@ -187,11 +189,15 @@ export class Uploader {
     }
   }
 
-  async #pack(batch: Batch): Promise<PackedBatch> {
+  /** Null when the upload was halted meanwhile. */
+  async #pack(batch: Batch): Promise<PackedBatch | null> {
     this.#queued.episodes += batch.lines.length;
     this.#queued.bytes += batch.batchBytes;
     try {
-      return await this.#options.pack(batch);
+      return await this.#options.pack(batch, this.#halt.signal);
+    } catch (error) {
+      if (this.#halt.signal.aborted) return null;
+      throw error;
     } finally {
       this.#queued.episodes -= batch.lines.length;
       this.#queued.bytes -= batch.batchBytes;
