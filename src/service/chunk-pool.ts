@@ -28,8 +28,8 @@ export type ChunkLease = {
   readonly offset: number;
   /** Bytes appended so far. */
   readonly bytes: number;
-  /** Appends the parts in order. After a failure only `giveBack` may follow. */
-  append(parts: readonly Buffer[]): Promise<void>;
+  /** Appends all of it. After a failure only `giveBack` may follow. */
+  append(bytes: Buffer): Promise<void>;
   /** Everything appended is on the disk, whatever happens to the machine. */
   sync(): Promise<void>;
   /** The bytes belong to a committed upload now. */
@@ -155,20 +155,14 @@ class Lease implements ChunkLease {
     this.#release = release;
   }
 
-  async append(parts: readonly Buffer[]): Promise<void> {
-    for (const part of parts) {
-      let from = 0;
-      while (from < part.length) {
-        const { bytesWritten } = await this.#handle.write(
-          part,
-          from,
-          part.length - from,
-          this.offset + this.bytes + from,
-        );
-        from += bytesWritten;
-      }
-      this.bytes += part.length;
+  async append(bytes: Buffer): Promise<void> {
+    let from = 0;
+    while (from < bytes.length) {
+      const place = this.offset + this.bytes + from;
+      const { bytesWritten } = await this.#handle.write(bytes, from, bytes.length - from, place);
+      from += bytesWritten;
     }
+    this.bytes += bytes.length;
   }
 
   async sync(): Promise<void> {

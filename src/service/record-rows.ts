@@ -2,7 +2,7 @@
  * One line of an upload as the rows the service keeps: the few values of the columns, and where the raw documents lie
  * inside the line. Payloads are checked as JSON but never turned into objects (lines are 2 to 20 MB).
  */
-import { type Picked, valueOf as parsePicked, pick, type Selector } from '../core/scan/pick.js';
+import { CompiledSelector, type Picked, parsePicked, pick, type Selector } from '../core/scan/pick.js';
 import { validateJson } from '../core/scan/validate.js';
 import type { ServiceLimits } from './limits.js';
 import { type RefusalCode, rejected } from './refusal.js';
@@ -108,6 +108,10 @@ const EPISODE: Selector = {
   traces: [TRACE],
 };
 
+const TRACE_LINE = new CompiledSelector(TRACE);
+const EPISODE_LINE = new CompiledSelector(EPISODE);
+const PARENTS = new CompiledSelector({ nodes: [{ parent: true }] });
+
 /**
  * Reads one line.
  *
@@ -118,7 +122,7 @@ export function readRecord(input: LineInput): RecordRows {
   const { bytes, format, lineNumber } = input;
   const fault = validateJson(bytes);
   if (fault !== null) throw refuse(input, 'invalid_trace', `not valid JSON at byte ${fault.offset}: ${fault.reason}`);
-  const result = pick(bytes, format === 'episode' ? EPISODE : TRACE);
+  const result = pick(bytes, format === 'episode' ? EPISODE_LINE : TRACE_LINE);
   // The text is valid JSON, so a failure here is ours.
   if (!result.ok) throw new Error(`line ${lineNumber}: pick refused valid JSON at ${result.offset}: ${result.reason}`);
   const { root } = result;
@@ -292,7 +296,7 @@ class RecordReader {
   /** Only for records that do not carry the count: it takes a second walk, over the nodes' parents. */
   #derivedTokens(root: Picked, calls: readonly CallValues[]): number {
     const { bytes } = this.#input;
-    const result = pick(bytes, { nodes: [{ parent: true }] }, root.start, root.end);
+    const result = pick(bytes, PARENTS, root.start, root.end);
     const nodes = result.ok ? (child(result.root, 'nodes')?.elements ?? []) : [];
     return totalTokens(
       nodes.map((node) => intOf(this.#value(child(node, 'parent')))),

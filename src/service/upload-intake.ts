@@ -117,10 +117,13 @@ export class UploadIntake {
   }
 
   async #write(): Promise<void> {
-    const parts = this.#unwritten;
+    const lines = this.#unwritten;
     this.#unwritten = [];
     this.#unwrittenBytes = 0;
-    await this.#options.lease?.append(parts);
+    // Many small lines become one write; a line that is large itself is written from where it lies.
+    const large = (lines.at(-1)?.length ?? 0) >= WRITE_BYTES ? lines.pop() : undefined;
+    if (lines.length > 0) await this.#options.lease?.append(Buffer.concat(lines));
+    if (large !== undefined) await this.#options.lease?.append(large);
   }
 }
 
