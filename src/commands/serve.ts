@@ -85,9 +85,8 @@ SIGUSR2 begins the span of stall and storm anew.`;
 
   async #announce(service: Service, dataDir: string): Promise<void> {
     if (!this.output.json) return this.output.line(`listening on ${service.url}`);
-    await this.output.document({ schema: 'prl.serve/1', url: service.url, port: service.port, data: dataDir } as {
-      readonly schema: string;
-    });
+    const document = { schema: 'prl.serve/1', url: service.url, port: service.port, data: dataDir };
+    await this.output.document(document);
   }
 
   /** Waits for a signal, or for the end of standard input when that is the parent's hold on us. */

@@ -122,9 +122,13 @@ export class ChunkPool {
 
   async #openForAppend(number: number): Promise<FileHandle> {
     // Not O_APPEND: writes are at explicit offsets, so that a chunk cannot grow anywhere but at its committed end.
-    const handle = await open(chunkPath(this.#directory, number), 'r+').catch(() => null);
-    if (handle !== null) return handle;
-    const created = await open(chunkPath(this.#directory, number), 'wx+');
+    const file = chunkPath(this.#directory, number);
+    try {
+      return await open(file, 'r+');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+    const created = await open(file, 'wx+');
     await syncDirectory(this.#directory);
     return created;
   }

@@ -48,8 +48,9 @@ export function getEpisode(store: Store, owner: string, episodeId: string): obje
   const row = newestEpisode(store, owner, episodeId);
   const members = memberConditions(owner, episodeId);
   const totals = store.get(
-    `SELECT count(*) AS trace_count, coalesce(sum(total_tokens), 0) AS total_tokens,
-       coalesce(sum(duration_ms), 0) AS total_duration_ms, coalesce(max(has_error), 0) AS any_trace_error,
+    `SELECT count(*) AS trace_count, min(total(total_tokens), ${Number.MAX_SAFE_INTEGER}) AS total_tokens,
+       min(total(duration_ms), ${Number.MAX_SAFE_INTEGER}) AS total_duration_ms,
+       coalesce(max(has_error), 0) AS any_trace_error,
        json_group_array(DISTINCT agent_name) AS agent_names FROM traces t WHERE ${members.sql}`,
     members.values,
   );

@@ -49,9 +49,14 @@ export async function handleRequest(
 ): Promise<void> {
   const body = new RequestBody(request, context.limits, {
     pass: (bytes) => context.faults.pass(bytes),
+    invite: () => {
+      if (request.headers.expect !== undefined) response.writeContinue();
+    },
     closing: context.closing,
   });
   const exchange = { request, response, body, context };
+  // A peer that leaves before its answer makes the answer fail, and that is all it may do.
+  response.on('error', () => {});
   try {
     await answer(exchange);
   } catch (error) {
@@ -99,7 +104,6 @@ async function dispatch(exchange: Exchange): Promise<Answer> {
   const owner = String(request.headers['x-prime-team-id'] ?? '');
   if (request.method === 'GET') return read(store, owner, { route, query });
   if (request.method === 'POST' && route.name === 'traces') {
-    if (request.headers.expect !== undefined) exchange.response.writeContinue();
     const nowUs = Date.now() * 1000;
     const { status, receipt } = await receiveUpload({ request, body, owner, store, limits, nowUs });
     return { kind: 'json', status, value: receipt };

@@ -39,9 +39,10 @@ async function feed(body: AsyncIterable<Buffer>, gunzip: Gunzip, count: { inputB
   try {
     for await (const bytes of body) {
       count.inputBytes += bytes.length;
+      if (gunzip.readableEnded) continue;
+      if (!gunzip.destroyed && !gunzip.write(bytes)) await drained(gunzip);
+      // The reader has left: the rest of the body is not ours to read.
       if (gunzip.destroyed) return;
-      if (gunzip.readableEnded || gunzip.writableEnded) continue;
-      if (!gunzip.write(bytes)) await drained(gunzip);
     }
     gunzip.end();
   } catch (error) {

@@ -8,6 +8,7 @@ import type { ServiceLimits } from './limits.js';
 import { type RefusalCode, rejected } from './refusal.js';
 import {
   type CallValues,
+  countOf,
   createdAtUsOf,
   durationMsOf,
   hasErrorOf,
@@ -79,6 +80,9 @@ export type LineInput = {
 
 /** An error message longer than this is cut in the summary; the raw document holds all of it. */
 const ERROR_MESSAGE_CHARACTERS = 16_384;
+
+/** A small value such as `rewards` that is larger than this is not parsed: 60 MB of brackets become 1.5 GB of arrays. */
+const PARSED_CONTAINER_BYTES = 1024 * 1024;
 
 const TRACE: Selector = {
   id: true,
@@ -213,7 +217,7 @@ class RecordReader {
       hasError: hasErrorOf(this.#value(child(root, 'ok')), child(root, 'errors')?.elements?.length ?? 0),
       isTruncated: isTruncated(this.#value(child(root, 'stop_condition')), calls),
       durationMs: durationMsOf(timing),
-      totalTokens: intOf(this.#value(child(root, 'num_total_tokens'))) ?? this.#derivedTokens(root, calls),
+      totalTokens: countOf(this.#value(child(root, 'num_total_tokens'))) ?? this.#derivedTokens(root, calls),
     };
   }
 
@@ -304,15 +308,12 @@ class RecordReader {
     );
   }
 
-  /** Undefined, "not recorded", for what is missing and for what is nested deeper than JSON.parse can follow. */
+  /** Undefined, "not recorded", for what is missing and for objects and arrays of a size that no real value has. */
   #value(picked: Picked | undefined): unknown {
     if (picked === undefined) return undefined;
-    try {
-      return parsePicked(this.#input.bytes, picked);
-    } catch (error) {
-      if (error instanceof RangeError) return undefined;
-      throw error;
-    }
+    const isContainer = picked.kind === 'object' || picked.kind === 'array';
+    if (isContainer && picked.end - picked.start > PARSED_CONTAINER_BYTES) return undefined;
+    return parsePicked(this.#input.bytes, picked);
   }
 }
 

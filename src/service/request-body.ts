@@ -25,6 +25,8 @@ export type BodyLimits = Pick<
 export type BodyLink = {
   /** Resolves when the link may carry that many bytes: the place of the bandwidth fault. */
   readonly pass: (bytes: number) => Promise<void>;
+  /** Called once, before the first byte is waited for: the place to answer `Expect: 100-continue`. */
+  readonly invite: () => void;
   /** Aborted when the service closes. */
   readonly closing: AbortSignal;
 };
@@ -39,6 +41,8 @@ export class RequestBody implements AsyncIterator<Buffer, undefined> {
   #waiter: Waiter | null = null;
   #failure: Error | null = null;
   #isEnded = false;
+  #isInvited = false;
+  #isDiscarding = false;
   #totalBytes = 0;
   #windowBytes = 0;
   #windowWaitedMs = 0;
@@ -61,9 +65,13 @@ export class RequestBody implements AsyncIterator<Buffer, undefined> {
   /**
    * The next bytes of the body.
    *
-   * @throws Refusal 413 above `requestBytes`, 408 when the peer sends too slowly; PeerGone when it left.
+   * @throws Refusal 413 above `requestBytes`, 408 when the peer sends too slowly; PeerGone when it left, and after
+   *   `discard`.
    */
   async next(): Promise<IteratorResult<Buffer, undefined>> {
+    if (this.#isDiscarding) throw new PeerGone();
+    if (!this.#isInvited) this.#link.invite();
+    this.#isInvited = true;
     const result = await this.#pull();
     if (this.#totalBytes > this.#limits.requestBytes) throw tooLarge(this.#limits.requestBytes);
     if (!result.done) await this.#link.pass(result.value.length);
@@ -82,6 +90,7 @@ export class RequestBody implements AsyncIterator<Buffer, undefined> {
    */
   async discard(): Promise<void> {
     this.close();
+    this.#isDiscarding = true;
     this.#arrived.length = 0;
     if (this.#failure instanceof PeerGone) return;
     this.#failure = null;

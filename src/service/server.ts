@@ -57,7 +57,9 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   const context = { store, limits, faults, token, closing: closing.signal, log };
   const running = new Set<Promise<void>>();
   const server = buildServer(limits, (request, response) => {
-    const work = handleRequest(request, response, context).finally(() => running.delete(work));
+    const work = handleRequest(request, response, context)
+      .catch((error: unknown) => log(`a request ended badly: ${String(error)}`))
+      .finally(() => running.delete(work));
     running.add(work);
   });
   try {

@@ -9,6 +9,7 @@ import type { LineFormat } from '../core/upload/types.js';
 import { type ChunkLease, ChunkPool, type CutTail } from './chunk-pool.js';
 import { type DirectoryLock, lockDirectory } from './directory-lock.js';
 import type { ServiceLimits } from './limits.js';
+import { openError } from './open-errors.js';
 import type { EpisodeRow, TraceRow } from './record-rows.js';
 import { rejected } from './refusal.js';
 import { migrate } from './schema.js';
@@ -34,6 +35,8 @@ export type KnownUpload = { readonly uploadKey: number; readonly format: LineFor
 
 /** `known`: the same bytes were committed meanwhile, nothing was stored. */
 export type CommitResult = { readonly outcome: 'stored' } | { readonly outcome: 'known'; readonly upload: KnownUpload };
+
+type StoreLimits = Pick<ServiceLimits, 'chunkBytes' | 'writers'>;
 
 const MAX_STATEMENTS = 256;
 
@@ -63,11 +66,23 @@ export class Store {
   /**
    * Opens or creates the store of a directory.
    *
-   * @throws PrlError PRL_ERR_LOCKED, PRL_ERR_INTEGRITY (a chunk lost bytes) or PRL_ERR_USAGE (written by a newer prl).
+   * @throws PrlError PRL_ERR_LOCKED; PRL_ERR_INTEGRITY (a chunk lost bytes, the database is damaged); PRL_ERR_USAGE
+   *   (written by a newer prl, not a directory, not writable); PRL_ERR_LIMIT (the disk is full).
    */
-  static async open(directory: string, limits: Pick<ServiceLimits, 'chunkBytes' | 'writers'>): Promise<Store> {
-    mkdirSync(directory, { recursive: true });
-    const lock = lockDirectory(directory);
+  static async open(directory: string, limits: StoreLimits): Promise<Store> {
+    try {
+      mkdirSync(directory, { recursive: true });
+      const lock = lockDirectory(directory);
+      return await Store.#openLocked(directory, limits, lock).catch((error: unknown) => {
+        lock.release();
+        throw error;
+      });
+    } catch (error) {
+      throw openError(directory, error);
+    }
+  }
+
+  static async #openLocked(directory: string, limits: StoreLimits, lock: DirectoryLock): Promise<Store> {
     const file = path.join(directory, 'traces.sqlite');
     const database = new DatabaseSync(file);
     try {
@@ -80,7 +95,6 @@ export class Store {
       return new Store({ chunks: pool, cut, database, lock });
     } catch (error) {
       database.close();
-      lock.release();
       throw error;
     }
   }

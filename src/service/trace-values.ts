@@ -19,6 +19,12 @@ function numberOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
 
+/** A count: a whole number of at least 0 that a column can hold exactly. */
+export function countOf(value: unknown): number | null {
+  const count = intOf(value);
+  return count !== null && count >= 0 ? count : null;
+}
+
 /** A whole number that a column can hold exactly. */
 export function intOf(value: unknown): number | null {
   return Number.isSafeInteger(value) ? (value as number) : null;
@@ -92,7 +98,7 @@ type Usage = { readonly input: number; readonly output: number };
 
 /** Spec 02 section 4: `prompt_tokens` leaves cache reads out; input is both together. */
 function usageOf(usage: JsonObject): Usage {
-  const count = (value: unknown): number => Math.max(0, intOf(value) ?? 0);
+  const count = (value: unknown): number => countOf(value) ?? 0;
   return {
     input: count(usage.prompt_tokens) + count(usage.cached_input_tokens),
     output: count(usage.completion_tokens),
@@ -124,5 +130,5 @@ export function totalTokens(parents: readonly (number | null)[], calls: readonly
     tokens += Math.max(0, input - before);
     sentBefore[index] = input + output;
   }
-  return tokens;
+  return Math.min(tokens, Number.MAX_SAFE_INTEGER);
 }

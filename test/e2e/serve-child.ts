@@ -36,6 +36,8 @@ export type ServeOptions = {
   readonly until?: RegExp;
   /** Arguments of strace, such as `-e`, `inject=…`; the service then runs under it. */
   readonly strace?: readonly string[];
+  /** Where strace writes what it saw; default nowhere. */
+  readonly log?: string;
 };
 
 /** Starts the command and waits until it listens or has ended. `dataDir` null gives no --data. */
@@ -45,7 +47,9 @@ export async function serveChild(dataDir: string | null, options: ServeOptions =
   const port = args.includes('--port') ? [] : ['--port', '0'];
   const command = [process.execPath, LAUNCHER, 'serve', ...port, ...data, ...args];
   const [program = '', ...programArgs] =
-    options.strace === undefined ? command : ['strace', '-f', '-qq', '-o', '/dev/null', ...options.strace, ...command];
+    options.strace === undefined
+      ? command
+      : ['strace', '-f', '-qq', '-o', options.log ?? '/dev/null', ...options.strace, ...command];
   const child = spawn(program, programArgs, {
     stdio: ['pipe', 'pipe', 'pipe'],
     // One thread for file work, so that the n-th call of a kind is the same call in every run.

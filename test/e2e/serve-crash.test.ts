@@ -3,6 +3,8 @@
  * kept and nothing is half there. The faults are injected by strace into the built command; the check is a fresh service
  * over the same directory.
  */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   call,
@@ -208,4 +210,27 @@ test('the check itself would notice a lost batch', async () => {
   await stored(of, (BATCHES[0] as Batch).lines);
   await of.close();
   await expect(checkDirectory(dataDir, new Set([0, 1]))).rejects.toThrow();
+});
+
+test.skipIf(!HAS_STRACE)('the order on the disk: bytes written, bytes synced, rows synced, receipt sent', async () => {
+  const dataDir = temporaryFolder();
+  const log = path.join(temporaryFolder(), 'strace.txt');
+  const calls = 'pwrite64,fsync,fdatasync,write,writev,sendto,sendmsg';
+  const { kill, port, ended } = await serveChild(dataDir, { strace: ['-y', '-s', '16', '-e', `trace=${calls}`], log });
+  for (const batch of BATCHES.slice(0, 3)) expect((await send(port as number, batch)).status).toBe(201);
+  kill('SIGTERM');
+  await ended;
+  const steps = readFileSync(log, 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      if (/ pwrite64\(\d+<[^>]*\.jsonl>/.test(line)) return 'bytes written';
+      if (/ fdatasync\(\d+<[^>]*\.jsonl>/.test(line)) return 'bytes synced';
+      if (/ pwrite64\(\d+<[^>]*traces\.sqlite-wal>/.test(line)) return 'rows written';
+      if (/ fsync\(\d+<[^>]*traces\.sqlite-wal>/.test(line)) return 'rows synced';
+      return /"HTTP\/1\.1 201/.test(line) ? 'receipt sent' : [];
+    });
+  // From the first upload on; what came before made the tables.
+  const served = steps.slice(steps.indexOf('bytes written')).filter((step, index, all) => step !== all[index - 1]);
+  const each = ['bytes written', 'bytes synced', 'rows written', 'rows synced', 'receipt sent'];
+  expect(served.slice(0, 15)).toEqual([...each, ...each, ...each]);
 });

@@ -42,7 +42,7 @@ describe('one trace', () => {
 
   test('ids that look like path steps are ids (spec 08 A44, B22)', async () => {
     const of = await service();
-    const odd = ['.', '..', '%', 'a b', 'ü?#&', '\u0001', '[red]x'];
+    const odd = ['.', '..', 'nul\0nul', '%', 'a b', 'ü?#&', '\u0001', '[red]x'];
     await stored(of, jsonl(...odd.map((id) => trace(id)), trace('bystander')), { format: 'trace' });
     for (const [index, id] of odd.entries()) {
       const segment = id === '.' || id === '..' ? id.replaceAll('.', '%2E') : encodeURIComponent(id);

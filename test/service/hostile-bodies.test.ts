@@ -5,6 +5,7 @@ import { Agent } from 'node:http';
 import path from 'node:path';
 import { createGzip, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { NO_FAULTS } from '../../src/service/faults.js';
 import type { Service } from '../../src/service/server.js';
 import {
   BOUNDARY,
@@ -229,6 +230,52 @@ describe('slow and vanishing senders', () => {
     expect(chunkBytes(dataDir)).toBe(GOOD.length);
   });
 
+  test('gone between the last byte and the receipt: the batch is stored, and a retry gets its receipt', async () => {
+    const of = await service({ faults: { ...NO_FAULTS, latencyMs: 100 } });
+    const { body } = packed(GOOD, { compress: false });
+    const { socket, closed } = rawSocket(of);
+    socket.write(requestHead(body.length));
+    socket.write(body);
+    await expect.poll(async () => (await getJson(of, '/traces')).items).toHaveLength(1);
+    socket.resetAndDestroy();
+    await closed;
+    expect((await upload(of, GOOD)).status).toBe(200);
+  });
+
+  test('gone before an error could be told', async () => {
+    const of = await service({ faults: { ...NO_FAULTS, latencyMs: 100 } });
+    const { socket, closed } = rawSocket(of);
+    socket.write(requestHead(5).replace('sha256:', 'md5:'));
+    socket.write('xxxxx', () => socket.resetAndDestroy());
+    await closed;
+    await isUnharmed(of);
+  });
+
+  test('gone in the middle of a raw document', async () => {
+    const of = await service();
+    await stored(of, jsonl(trace('big', { info: { x: 'y'.repeat(20_000_000) } })), { format: 'trace' });
+    const { socket, until, closed } = rawSocket(of);
+    socket.write('GET /api/v1/traces/big?raw=true HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(/yyyy/);
+    socket.resetAndDestroy();
+    await closed;
+    expect((await call(of, { target: '/traces/big?raw=true' })).bytes.length).toBeGreaterThan(20_000_000);
+  });
+
+  test('a reader that takes nothing of a raw document is cut off', async () => {
+    const of = await service({ limits });
+    await stored(of, jsonl(trace('big', { info: { x: 'y'.repeat(20_000_000) } })), { format: 'trace' });
+    const { socket, closed } = rawSocket(of);
+    socket.write('GET /api/v1/traces/big?raw=true HTTP/1.1\r\nHost: x\r\n\r\n');
+    await new Promise<void>((resolve) => socket.once('data', () => resolve()));
+    socket.pause();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    // The end of the connection shows only to whoever reads.
+    socket.resume();
+    await closed;
+    expect(socket.bytesRead).toBeLessThan(20_000_000);
+  });
+
   test('a body shorter than announced, politely ended, is no upload', async () => {
     const of = await service();
     const { body } = packed(GOOD, { compress: false });
@@ -265,6 +312,14 @@ describe('early answers (demand U15)', () => {
       socket.write(requestHead(huge, ['Expect: 100-continue', ...more]));
       expect(await until(/\r\n\r\n/)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     }
+  });
+
+  test('an upload that its own head refuses is never asked for', async () => {
+    const of = await service();
+    const { socket, until, received } = rawSocket(of);
+    socket.write(requestHead(1000, ['Expect: 100-continue']).replace('sha256:', 'md5:'));
+    await until(/invalid_idempotency_key/);
+    expect(received()).not.toContain('100 Continue');
   });
 
   test('a good head with Expect: 100-continue is told to go on', async () => {

@@ -1,5 +1,6 @@
 /** What a data directory means: it survives, belongs to one process, and its damage is told, not served. */
-import { appendFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -102,6 +103,29 @@ describe('refusals to start', () => {
     });
     // The lock was given back: the same refusal again, not a locked directory.
     await expect(service({ dataDir })).rejects.toMatchObject({ code: 'PRL_ERR_INTEGRITY' });
+  });
+
+  test.each([
+    [
+      'a directory below a file',
+      (dataDir: string) => path.join(dataDir, 'file', 'x'),
+      'PRL_ERR_USAGE',
+      /ENOTDIR|EEXIST/,
+    ],
+    ['a file', (dataDir: string) => path.join(dataDir, 'file'), 'PRL_ERR_USAGE', /cannot use the data directory/],
+    ['a database that is none', (dataDir: string) => path.join(dataDir, 'rubbish'), 'PRL_ERR_INTEGRITY', /damaged/],
+  ])('%s is named, with what to do', async (_, place, code, message) => {
+    const folder = temporaryFolder();
+    writeFileSync(path.join(folder, 'file'), 'x');
+    mkdirSync(path.join(folder, 'rubbish'));
+    writeFileSync(path.join(folder, 'rubbish', 'traces.sqlite'), randomBytes(9000));
+    const dataDir = place(folder);
+    await expect(service({ dataDir })).rejects.toMatchObject({
+      code,
+      message: expect.stringMatching(message),
+      hint: expect.stringContaining('--data'),
+    });
+    await expect(service({ dataDir })).rejects.toMatchObject({ message: expect.stringContaining(dataDir) });
   });
 
   test('PRL_ERR_USAGE over a database of a newer prl', async () => {

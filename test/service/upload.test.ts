@@ -186,6 +186,37 @@ describe('lines', () => {
     expect(JSON.parse((await call(of, { target: '/episodes/e1?raw=true' })).bytes.toString()).traces).toEqual([]);
   });
 
+  test('counts beyond all measure are kept within what a number holds', async () => {
+    const of = await service();
+    const huge = { num_total_tokens: Number.MAX_SAFE_INTEGER };
+    const usage = { prompt_tokens: Number.MAX_SAFE_INTEGER, completion_tokens: Number.MAX_SAFE_INTEGER };
+    const negative = { num_total_tokens: -5 };
+    await stored(
+      of,
+      jsonl(
+        episode('e', [
+          trace('a', huge),
+          trace('b', huge),
+          trace('c', { calls: [{ node: 1, usage }] }),
+          trace('d', negative),
+        ]),
+      ),
+    );
+    expect(await getJson(of, '/traces/c')).toMatchObject({ total_tokens: Number.MAX_SAFE_INTEGER });
+    // A negative count is none: it is derived from the calls.
+    expect(await getJson(of, '/traces/d')).toMatchObject({ total_tokens: 15 });
+    expect(await getJson(of, '/episodes/e')).toMatchObject({ traces: { total_tokens: Number.MAX_SAFE_INTEGER } });
+  });
+
+  test('a column value of monstrous size counts as not recorded, and the document is kept', async () => {
+    const of = await service();
+    const deep = `${'['.repeat(2_000_000)}${']'.repeat(2_000_000)}`;
+    const line = `{"id":"t1","rewards":{"r":${deep}},"info":${deep},"run":${deep},"ok":true}`;
+    await stored(of, `${line}\n`, { format: 'trace' });
+    expect(await getJson(of, '/traces/t1')).toMatchObject({ score: { reward: null, outcome: null } });
+    expect((await call(of, { target: '/traces/t1?raw=true' })).bytes.toString()).toBe(line);
+  });
+
   test('an episode of 20 MB', async () => {
     const of = await service();
     const content = 'ünïcode "quotes" \n '.repeat(1_000_000);
