@@ -115,6 +115,7 @@ export class RunUpload {
         journal: prepared.journal ?? NO_JOURNAL,
         pack: (batch, halt) => this.#pack(batch, halt),
         onStored: (batch) => expectBatch(verification, batch),
+        onNotice: this.#options.onNotice,
       });
       const result = await this.#uploader.run(prepared.source.batches(signal), signal);
       for (const line of result.rejected) prepared.tally.reject(line);

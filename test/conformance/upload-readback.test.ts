@@ -29,8 +29,8 @@ type Run = { type: string; id: string };
 type Trace = { id: string; run?: Run };
 type Episode = { id: string; run?: Run; traces: Trace[] };
 
-async function prl(...args: string[]): Promise<{ stdout: string; status: number }> {
-  const environment = { ...process.env, PRIME_API_KEY: 'conformance-token' };
+async function prl(token: string, ...args: string[]): Promise<{ stdout: string; status: number }> {
+  const environment = { ...process.env, PRIME_API_KEY: token };
   const run = promisify(execFile)(process.execPath, ['bin/run.js', ...args], { env: environment });
   return run.then(({ stdout }) => ({ stdout, status: 0 })).catch(({ stdout, code }) => ({ stdout, status: code }));
 }
@@ -53,7 +53,16 @@ describe.skipIf(judge.missing !== null)(`prl upload, read by the SDK (${judge.mi
         cpSync(join('fixtures/runs', name), root, { recursive: true });
         const chunks = (await ask('reading.py', { kind: 'lines', chunks: RUNS[name]?.(root) })) as string[][];
         const lines = chunks.flat().map((line) => Buffer.from(line, 'base64').toString('utf8'));
-        const { stdout, status } = await prl('upload', root, '--url', service.url, '--json', '--verify', ...flags);
+        const { stdout, status } = await prl(
+          service.token,
+          'upload',
+          root,
+          '--url',
+          service.url,
+          '--json',
+          '--verify',
+          ...flags,
+        );
         expect({ status, document: JSON.parse(stdout) }).toMatchObject({
           status: 0,
           document: {

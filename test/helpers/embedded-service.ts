@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startService } from '../../src/service/server.js';
+import { type ServiceOptions, startService } from '../../src/service/server.js';
 
 export type EmbeddedService = {
   readonly url: string;
@@ -11,18 +11,18 @@ export type EmbeddedService = {
   close(): Promise<void>;
 };
 
-/** Starts a service on a free loopback port; `close` ends it and removes its data. */
-export async function startEmbedded(): Promise<EmbeddedService> {
-  const directory = await mkdtemp(join(tmpdir(), 'prl-service-'));
-  const token = 'conformance-token';
-  const service = await startService({ host: '127.0.0.1', port: 0, dataDir: directory, token });
+/** Starts a service on a free loopback port; `close` ends it and removes the data directory it made itself. */
+export async function startEmbedded(options: Partial<ServiceOptions> = {}): Promise<EmbeddedService> {
+  const directory = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'prl-service-')));
+  const token = 'a-token-of-tests';
+  const service = await startService({ token, ...options, dataDir: directory });
   return {
     url: service.url,
     token,
     directory,
     close: async () => {
       await service.close();
-      await rm(directory, { recursive: true, force: true });
+      if (options.dataDir === undefined) await rm(directory, { recursive: true, force: true });
     },
   };
 }

@@ -13,6 +13,7 @@ export function tempFolder(): string {
 
 /** Writes files under a folder, directories included, and returns the folder. A key that ends in / makes a directory. */
 export function writeTree(root: string, files: Readonly<Record<string, string | Buffer>>): string {
+  mkdirSync(root, { recursive: true });
   for (const [name, content] of Object.entries(files)) {
     const path = join(root, name);
     if (name.endsWith('/')) {

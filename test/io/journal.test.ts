@@ -75,6 +75,7 @@ const rejectedLine: RejectedLine = {
   chunk: 1,
   offset: 5,
   length: 3,
+  byteLength: 3,
   lineNumber: 2,
   id: 'x',
   code: 'invalid_trace',

@@ -124,8 +124,8 @@ export class Batcher {
 
 /** A line as rejected, under a code and a message of one line. */
 export function rejectLine(line: BatchLine, code: string, message: string): RejectedLine {
-  const { chunk, offset, length, lineNumber, id } = line;
-  return { chunk, offset, length, lineNumber, id, code, message };
+  const { chunk, offset, length, byteLength, lineNumber, id } = line;
+  return { chunk, offset, length, byteLength, lineNumber, id, code, message };
 }
 
 /** Bytes as the service counts them: without the LF, which a framed line has once at most, and with a CR before it. */

@@ -35,7 +35,7 @@ export class UploadTally {
   /** A record that never came into a batch: a check of ours, or an earlier upload, found it unfit. */
   leaveOut(line: RejectedLine): void {
     this.#leftOut.episodes += 1;
-    this.#leftOut.bytes += line.length;
+    this.#leftOut.bytes += line.byteLength;
     this.reject(line);
   }
 

@@ -53,6 +53,8 @@ export type RejectedLine = {
   readonly chunk: number;
   readonly offset: number;
   readonly length: number;
+  /** Bytes that would have travelled; differs from `length` when a run was stamped. */
+  readonly byteLength: number;
   readonly lineNumber: number;
   readonly id: string | null;
   /** A code of the service's error table, or one of ours: `line_too_large`, `duplicate_*`, `wrong_unit`, `bad_receipt`. */

@@ -190,7 +190,16 @@ describe('batchesOf', () => {
 
   test('a rejected record is passed over as if it were blank', async () => {
     const resume = new ResumeState();
-    resume.reject({ chunk: 0, offset: lineBytes, length: lineBytes, lineNumber: 2, id: 'b', code: 'x', message: '' });
+    resume.reject({
+      chunk: 0,
+      offset: lineBytes,
+      length: lineBytes,
+      byteLength: lineBytes,
+      lineNumber: 2,
+      id: 'b',
+      code: 'x',
+      message: '',
+    });
     expect((await collect({ placementOf: resume.placementOf.bind(resume) })).batches).toEqual(['acd']);
     expect((await collect({ placementOf: resume.placementOfRejected.bind(resume) })).batches).toEqual(['b']);
   });

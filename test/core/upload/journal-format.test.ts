@@ -30,7 +30,7 @@ const entries: JournalEntry[] = [
     kind: 'rejected',
     to: 'k',
     file: 'a/b.jsonl',
-    line: { chunk: 0, offset: 10, length: 5, lineNumber: 2, id: null, code: 'invalid_trace', message: 'why' },
+    line: { chunk: 0, offset: 10, length: 5, byteLength: 5, lineNumber: 2, id: null, code: 'c', message: 'why' },
   },
   { kind: 'forgotten', to: 'k', file: '0' },
 ];

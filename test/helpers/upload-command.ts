@@ -1,0 +1,102 @@
+/** Runs the built `prl upload` as a user's shell would, with all of its state in one folder. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { UploadDocument } from '../../src/cli/upload-document.js';
+import type { Ended } from './command-root.js';
+
+export type Started = { readonly child: ChildProcess; readonly ended: Promise<Ended> };
+
+export type CommandOptions = {
+  /** Holds home, data, state and whatever else the command keeps. */
+  readonly home: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly input?: Buffer;
+};
+
+const LAUNCHER = 'bin/run.js';
+
+/** Starts `prl` with the given arguments and an environment that holds nothing of whoever runs the tests. */
+export function startPrl(args: readonly string[], { home, environment, input }: CommandOptions): Started {
+  const child = spawn(process.execPath, [LAUNCHER, ...args], {
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: home,
+      LANG: 'C.UTF-8',
+      PRL_DATA_DIR: join(home, 'data'),
+      PRL_STATE_DIR: join(home, 'state'),
+      ...environment,
+    },
+    stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
+  child.stdin?.end(input);
+  return { child, ended: whenEnded(child) };
+}
+
+export function runPrl(args: readonly string[], options: CommandOptions): Promise<Ended> {
+  return startPrl(args, options).ended;
+}
+
+/** The one document on stdout; throws when there is anything else. */
+export function documentOf({ stdout, stderr }: Ended): UploadDocument {
+  try {
+    return JSON.parse(stdout) as UploadDocument;
+  } catch {
+    throw new Error(`no single JSON document on stdout: ${stdout.slice(0, 500)}\n${stderr.slice(0, 2000)}`);
+  }
+}
+
+/** A copy of a real run that may be written into. */
+export function copyOfRun(name: string, folder: string): string {
+  const target = join(folder, name);
+  cpSync(join('fixtures/runs', name), target, { recursive: true });
+  return target;
+}
+
+/** Digest over every file below a folder, names included; `monitors/prl`, prl's own place in a run, is left out. */
+export function treeDigest(root: string): string {
+  const hash = createHash('sha256');
+  for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {
+    if (name.startsWith('monitors/prl') || isOnlyPrls(root, name)) continue;
+    const path = join(root, name);
+    const stats = statSync(path);
+    hash.update(`${name}\0${stats.isFile() ? `${stats.mtimeMs}` : ''}\0`);
+    if (stats.isFile()) hash.update(readFileSync(path));
+  }
+  return hash.digest('hex');
+}
+
+/** A `monitors` folder that is there for the journal alone. */
+function isOnlyPrls(root: string, name: string): boolean {
+  return name === 'monitors' && readdirSync(join(root, name)).every((inside) => inside === 'prl');
+}
+
+/** What a service holds of a run: ids of every listed episode, repeats included, sorted. */
+export async function storedEpisodes(service: { url: string; token: string }, runId: string): Promise<string[]> {
+  const ids: string[] = [];
+  let cursor = '';
+  do {
+    const query = `run_id=${encodeURIComponent(runId)}&limit=100${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
+    const answer = await fetch(`${service.url}/api/v1/episodes?${query}`, {
+      headers: { authorization: `Bearer ${service.token}` },
+    });
+    const page = (await answer.json()) as { items: { episode_id: string }[]; next_cursor: string | null };
+    ids.push(...page.items.map((item) => item.episode_id));
+    cursor = page.next_cursor ?? '';
+  } while (cursor !== '');
+  return ids.sort();
+}
+
+function whenEnded(child: ChildProcess): Promise<Ended> {
+  const parts: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] };
+  child.stdout?.on('data', (part: Buffer) => parts.stdout.push(part));
+  child.stderr?.on('data', (part: Buffer) => parts.stderr.push(part));
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status, signal) => {
+      const text = (list: Buffer[]): string => Buffer.concat(list).toString('utf8');
+      resolve({ status, signal, stdout: text(parts.stdout), stderr: text(parts.stderr) });
+    });
+  });
+}
