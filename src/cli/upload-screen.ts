@@ -40,8 +40,9 @@ export async function showUpload(options: UploadScreenOptions): Promise<() => Pr
       await view.end();
     };
   }
-  output.progress(uploadIntro(read(), format));
   const line = (): string => uploadLine(meter.progress(), format);
+  // Before the first line: whoever has read it may ask for the next one.
   const end = startProgressLines({ intervalMs, line, write: (text) => output.progress(text), emitter: process });
+  output.progress(uploadIntro(read(), format));
   return async () => end();
 }
