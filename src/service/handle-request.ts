@@ -55,8 +55,6 @@ export async function handleRequest(
     closing: context.closing,
   });
   const exchange = { request, response, body, context };
-  // A peer that leaves before its answer makes the answer fail, and that is all it may do.
-  response.on('error', () => {});
   try {
     await answer(exchange);
   } catch (error) {

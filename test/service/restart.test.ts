@@ -56,6 +56,16 @@ describe('a second start', () => {
     }
   });
 
+  test('every record in a chunk runs to its LF, even when its upload had none', async () => {
+    const dataDir = temporaryFolder();
+    const of = await service({ dataDir });
+    const bare = { format: 'trace', compress: false } as const;
+    await stored(of, JSON.stringify(trace('a')), bare);
+    await stored(of, jsonl(trace('b')), bare);
+    await of.close();
+    expect(readFileSync(chunk(dataDir), 'utf8')).toBe(jsonl(trace('a'), trace('b')));
+  });
+
   test('cuts off what a crash left behind the last receipt, and says so', async () => {
     const dataDir = temporaryFolder();
     const first = await service({ dataDir });
@@ -202,6 +212,15 @@ describe('while it runs', () => {
     await uploading;
     await expect(call(of, { target: '/traces' })).rejects.toMatchObject({ code: 'ECONNREFUSED' });
     expect((await getJson(await service({ dataDir }), '/traces')).items).toHaveLength(1);
+  });
+
+  test('close does not wait for what is only being thrown away', async () => {
+    const of = await service({ limits: { shutdownMs: 60_000, lingerMs: 60_000 } });
+    const { socket, until, closed } = rawSocket(of);
+    socket.write('POST /api/v1/traces HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n');
+    await until(/413/);
+    await of.close();
+    await closed;
   });
 
   test('close does not wait for ever for a peer that stopped sending', async () => {
