@@ -31,7 +31,8 @@ export const GZIP_LEVEL = 1;
 const SLICE_BYTES = 256 * 1024;
 /** Random bits in a boundary: 192, so that it does not occur in a body by chance or by design. */
 const BOUNDARY_BYTES = 24;
-const GZIP_CHUNK_BYTES = 64 * 1024;
+/** One round of zlib for each slice; smaller outputs cost a callback each on the event loop. */
+const GZIP_CHUNK_BYTES = 256 * 1024;
 
 /** @returns the batch as it goes over the wire; slices of the lines are shared when nothing is compressed */
 export async function packBatch(batch: Batch, options: PackOptions = {}): Promise<PackedBatch> {

@@ -11,6 +11,7 @@ import { readFacts } from '../core/upload/facts.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { prepareRecord } from '../core/upload/prepare.js';
 import { UploadTally } from '../core/upload/tally.js';
+import { Turns } from '../core/upload/turns.js';
 import type { Batch, PackedBatch, UploadJournal } from '../core/upload/types.js';
 import { Uploader, type UploaderSnapshot, type UploadResult } from '../core/upload/uploader.js';
 import { expectationOf, Verification, type VerifyResult } from '../core/upload/verify.js';
@@ -58,6 +59,12 @@ export type RunUploadOptions = {
   readonly onNotice: (message: string) => void;
 };
 
+/**
+ * Batches that are compressed at once. All of them at once end at once: the service then waits for the cores, and the
+ * cores for the service (600 MB over loopback on 2 cores: 20.6 s with four at once, 15.4 s with two).
+ */
+const MAX_PACKING = 2;
+
 const NO_JOURNAL: UploadJournal = {
   planned: async () => {},
   stored: async () => {},
@@ -83,6 +90,7 @@ export class RunUpload {
   #uploader: Uploader | null = null;
   #verify: UploadSnapshot['verify'] = null;
   readonly #plannedBytes: number;
+  readonly #packing = new Turns(MAX_PACKING);
 
   constructor(options: RunUploadOptions) {
     this.#options = options;
@@ -222,7 +230,7 @@ export class RunUpload {
 
   #pack(batch: Batch, signal: AbortSignal): Promise<PackedBatch> {
     const { compress, context } = this.#options;
-    return packBatch(batch, { compress, context, signal });
+    return this.#packing.take(() => packBatch(batch, { compress, context, signal }));
   }
 
   /** What an earlier upload stored is read back as well, so it is looked up in the run once more. */

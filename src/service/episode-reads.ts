@@ -12,8 +12,13 @@ const COLUMNS = 'e.*, u.digest, u.schema_version, u.ingested_at_us, u.chunk';
 /** The bytes around the array of traces, and what stands in its place. */
 export type RawEnvelope = { readonly head: RawRange; readonly traces: string; readonly tail: RawRange };
 
+/** Condition on alias `e`: the newest copy of its episode id within its run. */
+const NEWEST_IN_RUN = `NOT EXISTS (SELECT 1 FROM episodes n WHERE n.owner = e.owner AND n.episode_id = e.episode_id
+  AND n.run_id IS e.run_id AND n.episode_key > e.episode_key)`;
+
 /**
- * GET /episodes: every stored copy that the filters select, newest first. Step and context filters hold for an episode
+ * GET /episodes: what the filters select, newest first. An episode that was uploaded again to its run is listed once, as
+ * its newest copy; with `upload_id`, as those uploads stored it. Step and context filters hold for an episode
  * when one of its member traces matches; an episode without traces never does.
  *
  * @throws Refusal 400 `invalid_filter` or `invalid_cursor`.
@@ -29,7 +34,8 @@ export function listEpisodes(store: Store, owner: string, search: URLSearchParam
     .when('e.created_at_us >= ?', query.instantUs('created_after'))
     .when('e.created_at_us < ?', query.instantUs('created_before'));
   const uploadIds = query.texts('upload_id');
-  if (uploadIds.length > 0) conditions.add('u.digest IN (SELECT value FROM json_each(?))', JSON.stringify(uploadIds));
+  if (uploadIds.length === 0) conditions.add(NEWEST_IN_RUN);
+  else conditions.add('u.digest IN (SELECT value FROM json_each(?))', JSON.stringify(uploadIds));
   addMemberFilters(conditions, query);
   const page = readPage(query);
   query.finish();

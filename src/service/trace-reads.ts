@@ -24,8 +24,13 @@ const SORT_COLUMNS: Readonly<Record<string, string>> = {
 export const NEWEST_COPY = `NOT EXISTS (SELECT 1 FROM traces n
   WHERE n.owner = t.owner AND n.trace_id = t.trace_id AND n.trace_key > t.trace_key)`;
 
+/** Condition on alias `t`: the newest copy of its trace id within its run. */
+const NEWEST_IN_RUN = `NOT EXISTS (SELECT 1 FROM traces n WHERE n.owner = t.owner AND n.trace_id = t.trace_id
+  AND n.run_id IS t.run_id AND n.trace_key > t.trace_key)`;
+
 /**
- * GET /traces: every stored copy that the filters select, newest first or by `sort`, always descending, unscored last.
+ * GET /traces: what the filters select, newest first or by `sort`, always descending, unscored last. A trace that was
+ * uploaded again to its run is listed once, as its newest copy; with `upload_id`, as those uploads stored it.
  *
  * @throws Refusal 400 `invalid_filter` or `invalid_cursor`.
  */
@@ -33,7 +38,8 @@ export function listTraces(store: Store, owner: string, search: URLSearchParams)
   const query = new QueryValues(search);
   const conditions = filterTraces(new Conditions().add('t.owner = ?', owner), query);
   const uploadIds = query.texts('upload_id');
-  if (uploadIds.length > 0) conditions.add('u.digest IN (SELECT value FROM json_each(?))', JSON.stringify(uploadIds));
+  if (uploadIds.length === 0) conditions.add(NEWEST_IN_RUN);
+  else conditions.add('u.digest IN (SELECT value FROM json_each(?))', JSON.stringify(uploadIds));
   const sort = query.text('sort') ?? 'created_at';
   const sortColumn = Object.hasOwn(SORT_COLUMNS, sort) ? SORT_COLUMNS[sort] : undefined;
   if (sortColumn === undefined) {

@@ -33,8 +33,7 @@ function argsFor(run: string, service: { url: string }): string[] {
 
 /** Waits until the service has stored at least `count` episodes. Bounded by the test's own time limit. */
 async function untilStored(service: EmbeddedService, count: number): Promise<void> {
-  while ((await storedEpisodes(service, RUN_ID)).length < count)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  while (storedEpisodes(service, RUN_ID).length < count) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
 describe('killed and started again', () => {
@@ -52,9 +51,9 @@ describe('killed and started again', () => {
           child.kill('SIGKILL');
           await ended;
         }
-        const stored = await storedEpisodes(service, RUN_ID);
+        const stored = storedEpisodes(service, RUN_ID);
         const last = documentOf(await runPrl([...argsFor(run, service), '--verify'], { home, environment }));
-        expect(await storedEpisodes(service, RUN_ID)).toEqual(ids);
+        expect(storedEpisodes(service, RUN_ID)).toEqual(ids);
         expect(last).toMatchObject({ complete: true, verified: { episodes: 80, ok: true }, rejected: [], damaged: [] });
         expect(last.sent.episodes + last.already.episodes).toBe(80);
         // At most what was in flight is sent again: two requests of at most 100 KB, five episodes each.
@@ -81,7 +80,7 @@ describe('killed and started again', () => {
       const rest = documentOf(await runPrl(argsFor(run, service), { home, environment }));
       expect(rest.already.episodes).toBeGreaterThanOrEqual(document.sent.episodes);
       expect(rest).toMatchObject({ complete: true, partial: false });
-      expect(await storedEpisodes(service, RUN_ID)).toEqual(ids);
+      expect(storedEpisodes(service, RUN_ID)).toEqual(ids);
     } finally {
       await service.close();
     }
@@ -100,7 +99,7 @@ describe('killed and started again', () => {
       const again = await runPrl([...argsFor(run, service), '--verify'], { home, environment });
       expect(documentOf(again)).toMatchObject({ complete: true, verified: { episodes: 40, ok: true } });
       expect(globSync(`${journal}.damaged-*`)).toHaveLength(1);
-      expect(await storedEpisodes(service, RUN_ID)).toEqual(ids);
+      expect(storedEpisodes(service, RUN_ID)).toEqual(ids);
     } finally {
       await service.close();
     }
@@ -126,7 +125,7 @@ describe('a run that moves', () => {
       appendFileSync(live, line(12).slice(900));
       const second = documentOf(await runPrl(argsFor(run, service), { home, environment }));
       expect(second).toMatchObject({ sent: { episodes: 3 }, already: { episodes: 20 }, damaged: [] });
-      expect(await storedEpisodes(service, RUN_ID)).toEqual(idsIn(run));
+      expect(storedEpisodes(service, RUN_ID)).toEqual(idsIn(run));
     } finally {
       await service.close();
     }
@@ -231,7 +230,7 @@ describe('a service that is not as it should be', () => {
     expect(document.retries).toBeGreaterThan(0);
     const calm = await startEmbedded({ dataDir });
     try {
-      expect(await storedEpisodes(calm, RUN_ID)).toEqual(ids);
+      expect(storedEpisodes(calm, RUN_ID)).toEqual(ids);
     } finally {
       await calm.close();
     }

@@ -119,8 +119,8 @@ describe('the run id', () => {
       const run = copyOfRun('prime-rl-stream', home);
       const environment = { PRIME_API_KEY: service.token };
       await runPrl(['upload', run, '--url', service.url, '--run-id', 'chosen'], { home, environment });
-      expect(await storedEpisodes(service, 'chosen')).toHaveLength(16);
-      expect(await storedEpisodes(service, '5f0c7c1e9a4b4d0f8e2a6b3c1d7e9f00')).toEqual([]);
+      expect(storedEpisodes(service, 'chosen')).toHaveLength(16);
+      expect(storedEpisodes(service, '5f0c7c1e9a4b4d0f8e2a6b3c1d7e9f00')).toEqual([]);
     } finally {
       await service.close();
     }
@@ -317,7 +317,7 @@ test('a rejected line goes up once the service takes it (P3, --retry-rejected)',
     expect(documentOf(retried)).toMatchObject({ sent: { episodes: 1 }, already: { episodes: 2 }, rejected: [] });
     const last = await runPrl(args, { home, environment });
     expect(documentOf(last)).toMatchObject({ sent: { episodes: 0 }, already: { episodes: 3 }, rejected: [] });
-    expect(await storedEpisodes(lenient, 'r')).toEqual(['a', 'b', 'c']);
+    expect(storedEpisodes(lenient, 'r')).toEqual(['a', 'b', 'c']);
   } finally {
     await lenient.close();
   }

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import type { UploadDocument } from '../../src/cli/upload-document.js';
 import type { Ended } from './command-root.js';
 
@@ -72,20 +73,18 @@ function isOnlyPrls(root: string, name: string): boolean {
   return name === 'monitors' && readdirSync(join(root, name)).every((inside) => inside === 'prl');
 }
 
-/** What a service holds of a run: ids of every listed episode, repeats included, sorted. */
-export async function storedEpisodes(service: { url: string; token: string }, runId: string): Promise<string[]> {
-  const ids: string[] = [];
-  let cursor = '';
-  do {
-    const query = `run_id=${encodeURIComponent(runId)}&limit=100${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
-    const answer = await fetch(`${service.url}/api/v1/episodes?${query}`, {
-      headers: { authorization: `Bearer ${service.token}` },
-    });
-    const page = (await answer.json()) as { items: { episode_id: string }[]; next_cursor: string | null };
-    ids.push(...page.items.map((item) => item.episode_id));
-    cursor = page.next_cursor ?? '';
-  } while (cursor !== '');
-  return ids.sort();
+/**
+ * Ids of every copy of an episode of the run that a service's database holds, sorted. Not its listings: they show the
+ * newest copy alone, and a second one is what tests of "exactly once" look for.
+ */
+export function storedEpisodes({ directory }: { readonly directory: string }, runId: string): string[] {
+  const database = new DatabaseSync(join(directory, 'traces.sqlite'), { readOnly: true });
+  try {
+    const rows = database.prepare('SELECT episode_id FROM episodes WHERE run_id = ?').all(runId);
+    return rows.map((row) => String(row.episode_id)).sort();
+  } finally {
+    database.close();
+  }
 }
 
 function whenEnded(child: ChildProcess): Promise<Ended> {

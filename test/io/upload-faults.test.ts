@@ -151,7 +151,16 @@ describe('U9: sizes', () => {
     const result = await upload(server, text, { compress: 'none', targetBytes: 10_000_000 });
     const offset = lines.slice(0, 3).join('').length;
     expect(result.rejected).toEqual([
-      { chunk: 0, offset, length: big.length, lineNumber: 4, id: 'e3', code: 'http_413', message: expect.any(String) },
+      {
+        chunk: 0,
+        offset,
+        length: big.length,
+        byteLength: big.length,
+        lineNumber: 4,
+        id: 'e3',
+        code: 'http_413',
+        message: expect.any(String),
+      },
     ]);
     expect(storedText(server)).toBe(text.replace(big, ''));
   });

@@ -424,20 +424,34 @@ describe('runs', () => {
 });
 
 describe('copies of one id (spec 06 section 3, R-UP-2)', () => {
-  test('every copy is listed, the newest one is read, members count once', async () => {
+  test('a run lists the newest copy, an upload its own; the newest one is read, members count once', async () => {
     const of = await service();
     const old = trace('t1', { rewards: { r: { score: 1 } } });
     const renewed = trace('t1', { rewards: { r: { score: 2 } } });
     const first = await stored(of, jsonl(episode('e1', [old])));
     const second = await stored(of, jsonl(episode('e1', [renewed])));
-    expect(await ids(of, '')).toEqual(['t1', 't1']);
-    expect(await ids(of, '', '/episodes')).toEqual(['e1', 'e1']);
+    expect(await ids(of, '')).toEqual(['t1']);
+    expect(await ids(of, '', '/episodes')).toEqual(['e1']);
     expect(await ids(of, `upload_id=${first}`)).toEqual(['t1']);
+    expect(await ids(of, `upload_id=${first}&upload_id=${second}`)).toEqual(['t1', 't1']);
+    expect(await ids(of, `upload_id=${first}&upload_id=${second}`, '/episodes')).toEqual(['e1', 'e1']);
     expect(await getJson(of, '/traces/t1')).toMatchObject({ upload_id: second, score: { reward: 2 } });
     expect((await call(of, { target: '/traces/t1?raw=true' })).bytes.toString()).toBe(JSON.stringify(renewed));
     expect(await getJson(of, '/episodes/e1')).toMatchObject({ upload_id: second, traces: { trace_count: 1 } });
     expect(await ids(of, '', '/episodes/e1/traces')).toEqual(['t1']);
   });
+});
+
+test('an episode that was uploaded to two runs is listed in both', async () => {
+  const of = await service();
+  for (const id of ['r1', 'r2']) {
+    const run = { type: 'eval', id };
+    await stored(of, jsonl({ ...episode('e1', [trace('t1', { run })]), run }));
+  }
+  for (const id of ['r1', 'r2']) {
+    expect(await ids(of, `run_id=${id}`)).toEqual(['t1']);
+    expect(await ids(of, `run_id=${id}`, '/episodes')).toEqual(['e1']);
+  }
 });
 
 describe('teams', () => {

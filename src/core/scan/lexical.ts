@@ -5,6 +5,7 @@
 import type { JsonKind, JsonText } from './json-text.js';
 
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
 const LOWER_U = 0x75;
 const MINUS = 0x2d;
 const PLUS = 0x2b;
@@ -71,6 +72,50 @@ function scanNumber(text: JsonText, at: number): number {
     return text.fail(at, 'a number too large for a double');
   }
   return position;
+}
+
+/**
+ * The fast way through an array: passes over numbers without exponent, `true` and `false`, each with the comma right
+ * behind it. Stops at the start of the first value that is anything else or may be at fault, which is then read in full.
+ */
+export function skipPlainScalars(text: JsonText, at: number): number {
+  const { bytes } = text;
+  let start = at;
+  for (;;) {
+    const after = afterPlainScalar(bytes, start);
+    if (after === start || bytes[after] !== COMMA || after - start > SAFE_DIGITS) return start;
+    start = after + 1;
+  }
+}
+
+/** Behind the end of the text there are no bytes, and every comparison with them fails. */
+function afterPlainScalar(bytes: Buffer, at: number): number {
+  let position = at;
+  let byte = bytes[position] as number;
+  if (byte === 0x74) return isWord(bytes, at, 0x72, 0x75, 0x65) ? at + 4 : at;
+  if (byte === 0x66) return bytes[at + 1] === 0x61 && isWord(bytes, at + 1, 0x6c, 0x73, 0x65) ? at + 5 : at;
+  if (byte === MINUS) {
+    position += 1;
+    byte = bytes[position] as number;
+  }
+  if (byte === ZERO) position += 1;
+  else if (byte > ZERO && byte <= 0x39) {
+    do {
+      position += 1;
+      byte = bytes[position] as number;
+    } while (byte >= ZERO && byte <= 0x39);
+  } else return at;
+  if (bytes[position] !== POINT) return position;
+  const fraction = position + 1;
+  do {
+    position += 1;
+    byte = bytes[position] as number;
+  } while (byte >= ZERO && byte <= 0x39);
+  return position === fraction ? at : position;
+}
+
+function isWord(bytes: Buffer, at: number, second: number, third: number, fourth: number): boolean {
+  return bytes[at + 1] === second && bytes[at + 2] === third && bytes[at + 3] === fourth;
 }
 
 /** The kind of value that begins with a byte; null when none does. */

@@ -3,7 +3,7 @@
  * be read by every reader downstream. One pass over the bytes, no recursion, any depth, nothing built.
  */
 import { type JsonFault, JsonText } from './json-text.js';
-import { scanBareScalar, scanString, skipSpace } from './lexical.js';
+import { scanBareScalar, scanString, skipPlainScalars, skipSpace } from './lexical.js';
 import { findInvalidUtf8 } from './utf8.js';
 
 const COMMA = 0x2c;
@@ -39,6 +39,8 @@ function skipWholeValue(text: JsonText, start: number): number {
   let at = start;
   for (;;) {
     at = skipSpace(text, at);
+    // Token ids, masks and logprobs are nine tenths of an episode.
+    if (brackets.depth > 0 && !brackets.isTopObject()) at = skipPlainScalars(text, at);
     const byte = bytes[at];
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       const isObject = byte === OPEN_OBJECT;
