@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-requirements=fixtures/generate/requirements.txt
+requirements=test/conformance/requirements.txt
 home="${PRL_VENV:-${XDG_CACHE_HOME:-$HOME/.cache}/prl/venv}"
 if [ "${1:-}" = --print ]; then
   echo "$home/bin/python"

@@ -14,7 +14,7 @@ function findJudge(): Judge {
   const python =
     process.env.PRL_PYTHON ?? execFileSync('bash', ['scripts/python-env.sh', '--print'], { encoding: 'utf8' }).trim();
   try {
-    execFileSync(python, ['-c', 'import prime_traces, orjson, pyzstd, verifiers'], { stdio: 'pipe' });
+    execFileSync(python, ['-c', 'import prime_traces, orjson, pyzstd'], { stdio: 'pipe' });
     return { python, missing: null };
   } catch {
     return { python: null, missing: `no official libraries at ${python}: run scripts/python-env.sh` };
