@@ -1,2 +1,33 @@
-/** The public library of prl. What is exported here is stable; everything else may change in any version. */
-export { PrlError, type PrlErrorCode } from './core/errors.js';
+/**
+ * The public library of prl: reading runs, and the parts of the upload pipeline. What is exported here is stable;
+ * everything else may change in any version.
+ */
+export { PrlError, type PrlErrorCode, type PrlErrorOptions } from './core/errors.js';
+export type { Damage, DamageKind, FramedLine, RecordUnit, StreamRecord } from './core/scan/types.js';
+export { validateJson } from './core/scan/validate.js';
+export { type RunStamp, runIdOf, stampRun } from './core/stream/stamp.js';
+export { type BatchesOptions, batchesOf } from './core/upload/batches.js';
+export { type LineFacts, readFacts } from './core/upload/facts.js';
+export type { UploadOutcome, UploadPlan } from './core/upload/outcome.js';
+export type {
+  Attempt,
+  Batch,
+  BatchLine,
+  BatchRange,
+  Clock,
+  LineFormat,
+  PackedBatch,
+  Receipt,
+  RejectedLine,
+  Sender,
+  UploadJournal,
+} from './core/upload/types.js';
+export { Uploader, type UploaderOptions, type UploaderSnapshot, type UploadResult } from './core/upload/uploader.js';
+export { readRange } from './io/chunk-range.js';
+export { monotonicClock } from './io/clock.js';
+export { type PackOptions, packBatch } from './io/pack.js';
+export { type OpenRunOptions, openRun } from './io/run.js';
+export { type ReadRecordsOptions, type RunEvent, readRecords } from './io/run-records.js';
+export type { ChunkFile, Run, RunLayout } from './io/run-types.js';
+export { RunUpload, type RunUploadOptions } from './io/run-upload.js';
+export { createSender, type HttpSender, type ServiceAccess } from './io/sender.js';
