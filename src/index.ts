@@ -3,11 +3,11 @@
  * everything else may change in any version.
  */
 export { PrlError, type PrlErrorCode, type PrlErrorOptions } from './core/errors.js';
-export type { Damage, DamageKind, FramedLine, RecordUnit, StreamRecord } from './core/scan/types.js';
+export type { Damage, DamageKind, FramedLine, LineFormat, RecordUnit, StreamRecord } from './core/scan/types.js';
 export { validateJson } from './core/scan/validate.js';
+export { type LineFacts, readFacts } from './core/stream/facts.js';
 export { type RunStamp, runIdOf, stampRun } from './core/stream/stamp.js';
 export { type BatchesOptions, batchesOf } from './core/upload/batches.js';
-export { type LineFacts, readFacts } from './core/upload/facts.js';
 export type { UploadOutcome, UploadPlan } from './core/upload/outcome.js';
 export type {
   Attempt,
@@ -15,7 +15,6 @@ export type {
   BatchLine,
   BatchRange,
   Clock,
-  LineFormat,
   PackedBatch,
   Receipt,
   RejectedLine,

@@ -103,6 +103,16 @@ describe('what a room may import', () => {
 });
 
 describe('core', () => {
+  /** Rooms of core from the ground up: each knows itself and those before it (architecture.md, "knows"). */
+  const ROOMS = ['scan', 'stream', 'upload'];
+
+  test.each(ROOMS)('%s knows no room above it', (room) => {
+    const above = ROOMS.slice(ROOMS.indexOf(room) + 1).map((name) => `core/${name}`);
+    const own = importsOfRoom(`core/${room}`);
+    expect(own).not.toEqual([]);
+    expect(described(own.filter(({ target }) => isIn(target, ...above)))).toEqual([]);
+  });
+
   /** Globals that are I/O, time, chance or the process. */
   const FORBIDDEN =
     /\b(?:process|console|performance|fetch|setTimeout|setInterval|setImmediate|queueMicrotask)\s*[.(]|\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bcrypto\./g;

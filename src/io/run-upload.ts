@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import { PrlError } from '../core/errors.js';
 import type { StreamRecord } from '../core/scan/types.js';
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
+import { readFacts } from '../core/stream/facts.js';
 import { type RunStamp, runIdOf } from '../core/stream/stamp.js';
-import { readFacts } from '../core/upload/facts.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { prepareRecord } from '../core/upload/prepare.js';
 import { UploadTally } from '../core/upload/tally.js';
@@ -240,10 +240,8 @@ export class RunUpload {
     signal: AbortSignal,
   ): Promise<void> {
     if (journal === null || tally.already.episodes === 0) return;
-    const rejected = new Set(journal.resume.rejected().map(({ chunk, offset }) => `${chunk}:${offset}`));
     for await (const event of readRecords(this.#options.run, { signal })) {
       if (event.type !== 'record' || journal.resume.placementOf(event.record) !== 'settled') continue;
-      if (rejected.has(`${event.record.chunk}:${event.record.offset}`)) continue;
       const prepared = prepareRecord(event.record, stamp);
       if (!prepared.ok) continue;
       const { format, line } = prepared.candidate;

@@ -18,7 +18,7 @@ import { failureOf } from './sender-failure.js';
 export type ReaderOptions = ServiceAccess & { readonly clock: Clock; readonly random: () => number };
 
 /** The part of a listed summary that verifying needs; the service sends more. */
-export type Listed = { readonly id: string; readonly uploadId: string };
+export type Listed = { readonly id: string };
 
 const PAGE_ITEMS = 100;
 /** A page of 100 summaries is about 100 KB; more than this is not one. */
@@ -177,7 +177,7 @@ function parsePage(text: string, idKey: string, resource: string): Page {
     const items = page.items.map((item: Record<string, unknown>) => {
       const id = item[idKey];
       if (typeof id !== 'string') throw new Error(`an item has no ${idKey}`);
-      return { id, uploadId: String(item.upload_id ?? '') };
+      return { id };
     });
     const cursor = page.next_cursor;
     return { items, nextCursor: typeof cursor === 'string' && cursor !== '' ? cursor : null };

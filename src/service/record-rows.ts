@@ -3,6 +3,7 @@
  * inside the line. Payloads are checked as JSON but never turned into objects (lines are 2 to 20 MB).
  */
 import { CompiledSelector, type Picked, parsePicked, pick, type Selector } from '../core/scan/pick.js';
+import type { LineFormat } from '../core/scan/types.js';
 import { validateJson } from '../core/scan/validate.js';
 import type { ServiceLimits } from './limits.js';
 import { type RefusalCode, rejected } from './refusal.js';
@@ -72,7 +73,7 @@ export type RowLimits = Pick<
 export type LineInput = {
   readonly bytes: Buffer;
   readonly lineNumber: number;
-  readonly format: 'episode' | 'trace';
+  readonly format: LineFormat;
   readonly limits: RowLimits;
   /** Epoch microseconds of the upload. */
   readonly nowUs: number;

@@ -5,7 +5,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import type { LineFormat } from '../core/upload/types.js';
+import type { LineFormat } from '../core/scan/types.js';
 import { type ChunkLease, ChunkPool, type CutTail } from './chunk-pool.js';
 import { type DirectoryLock, lockDirectory } from './directory-lock.js';
 import type { ServiceLimits } from './limits.js';

@@ -1,6 +1,6 @@
 /** What an upload says about itself before its records: the headers and the metadata part (spec 06 section 2). */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { LineFormat } from '../core/upload/types.js';
+import type { LineFormat } from '../core/scan/types.js';
 import type { ServiceLimits } from './limits.js';
 import { rejected } from './refusal.js';
 

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { isBlank } from '../core/scan/pick.js';
-import type { LineFormat } from '../core/upload/types.js';
+import type { LineFormat } from '../core/scan/types.js';
 import type { ChunkLease } from './chunk-pool.js';
 import type { ServiceLimits } from './limits.js';
 import { type Line, LineFramer } from './line-framer.js';

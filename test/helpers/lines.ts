@@ -1,7 +1,7 @@
 /** Lines, batches and records for tests, made from plain text. */
-import type { StreamRecord } from '../../src/core/scan/types.js';
+import type { LineFormat, StreamRecord } from '../../src/core/scan/types.js';
 import type { Candidate } from '../../src/core/upload/batcher.js';
-import type { Batch, BatchLine, LineFormat } from '../../src/core/upload/types.js';
+import type { Batch, BatchLine } from '../../src/core/upload/types.js';
 
 /** Records of a chunk from the text of the chunk; every non-empty line becomes one. */
 export function recordsOf(text: string | Buffer, chunk = 0, unit: 'episode' | 'trace' = 'episode'): StreamRecord[] {

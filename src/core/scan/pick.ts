@@ -6,8 +6,6 @@ import { type JsonKind, JsonText } from './json-text.js';
 import { kindOf, scanBareScalar, scanString, skipSpace } from './lexical.js';
 import { ContainerSkipper, skipString } from './skip.js';
 
-export type { JsonKind } from './json-text.js';
-
 /**
  * What to keep: `true` notes the value's range; an object goes into an object's members; `[s]` applies `s` to each
  * element of an array. A value of another kind than the selector expects is noted like `true`.
@@ -58,9 +56,6 @@ export function pick(bytes: Buffer, selector: Selector | CompiledSelector, start
 export function parsePicked(bytes: Buffer, picked: Picked): unknown {
   return JSON.parse(bytes.toString('utf8', picked.start, picked.end));
 }
-
-/** The same function under the name of the first contract; Biome refuses to import it, so prefer `parsePicked`. */
-export { parsePicked as valueOf };
 
 /** Whether a range is empty or ASCII white space only (space, tab, LF, VT, FF, CR; spec 06 section 3). */
 export function isBlank(bytes: Buffer, start: number, end: number): boolean {

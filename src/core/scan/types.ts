@@ -17,6 +17,9 @@ export type FramedLine = {
 /** Which kind of record a line holds; spec 01, unit sniffing. */
 export type RecordUnit = 'episode' | 'trace' | 'v0' | 'annotation' | 'delta' | 'index' | 'unknown';
 
+/** The units that can be stored. `X-Prime-Line-Format` names `episode` on the wire; without the header it is `trace`. */
+export type LineFormat = Extract<RecordUnit, 'episode' | 'trace'>;
+
 /** Kinds of damage; each is reported with chunk, offset and length, and costs nothing but itself. */
 export type DamageKind =
   | 'torn'

@@ -4,7 +4,7 @@
  * are, and the result is the same for the same input.
  */
 import { isBlank } from '../scan/pick.js';
-import type { CarrierFacts, LineFacts, RunFacts } from '../upload/facts.js';
+import type { CarrierFacts, LineFacts, RunFacts } from './facts.js';
 
 /**
  * Which run to write.

@@ -5,8 +5,9 @@
  * without it (R-UP-4, B25).
  */
 import { PrlError } from '../errors.js';
+import type { LineFormat } from '../scan/types.js';
 import { DEFAULT_TARGET_BATCH_BYTES, MAX_BATCH_BYTES, MAX_BATCH_LINES, MAX_LINE_BYTES } from './limits.js';
-import type { Batch, BatchLine, LineFormat, RejectedLine } from './types.js';
+import type { Batch, BatchLine, RejectedLine } from './types.js';
 
 /** A line on its way into a batch, with the ids that may occur only once in a request. */
 export type Candidate = {
@@ -128,14 +129,14 @@ export function rejectLine(line: BatchLine, code: string, message: string): Reje
   return { chunk, offset, length, byteLength, lineNumber, id, code, message };
 }
 
-/** Bytes as the service counts them: without the LF, which a framed line has once at most, and with a CR before it. */
 /** A record without LF can only be the last of a request: a chunk's open tail, or one that another was glued to. */
 function endsInLf(line: BatchLine | undefined): boolean {
   return line?.parts.at(-1)?.at(-1) === 0x0a;
 }
 
+/** Bytes as the service counts them: without the LF, which a framed line has once at most, and with a CR before it. */
 function contentLength(line: BatchLine): number {
-  return line.byteLength - (line.parts.at(-1)?.at(-1) === 0x0a ? 1 : 0);
+  return line.byteLength - Number(endsInLf(line));
 }
 
 function tooLarge(line: BatchLine, contentBytes: number, maxLineBytes: number): RejectedLine {

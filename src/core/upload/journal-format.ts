@@ -6,8 +6,8 @@
  * Record: payload length u32 | CRC-32 of the length's 4 bytes u32 | CRC-32 of the payload u32 | payload, JSON in UTF-8
  * All integers are little-endian.
  */
-import type { Damage } from '../scan/types.js';
-import type { BatchRange, LineFormat, RejectedLine } from './types.js';
+import type { Damage, LineFormat } from '../scan/types.js';
+import type { BatchRange, RejectedLine } from './types.js';
 
 export const JOURNAL_VERSION = 1;
 

@@ -1,18 +1,16 @@
 /** Turns one record of a run into a line that can travel: its format, its ids, its run stamp if one is asked for. */
-
 import { PrlError } from '../errors.js';
 import type { StreamRecord } from '../scan/types.js';
+import { readFacts } from '../stream/facts.js';
 import { type RunStamp, runIdOf, stampRun } from '../stream/stamp.js';
-import type { Candidate } from './batcher.js';
-import { rejectLine } from './batcher.js';
-import { type LineFacts, readFacts } from './facts.js';
+import { type Candidate, rejectLine } from './batcher.js';
 import type { BatchLine, RejectedLine } from './types.js';
 
 /** Bytes of a source kept as evidence in the journal. */
 export const TAIL_BYTES = 64;
 
 export type Prepared =
-  | { readonly ok: true; readonly candidate: Candidate; readonly facts: LineFacts; readonly wasStamped: boolean }
+  | { readonly ok: true; readonly candidate: Candidate }
   | { readonly ok: false; readonly rejected: RejectedLine };
 
 /**
@@ -43,7 +41,7 @@ export function prepareRecord(record: StreamRecord, stamp: RunStamp | null): Pre
     traceIds: facts.traces.flatMap((trace) => (trace.id === null ? [] : [trace.id])),
     rows: facts.format === 'episode' ? 1 + facts.traces.length : 1,
   };
-  return { ok: true, candidate, facts, wasStamped: parts[0] !== record.bytes };
+  return { ok: true, candidate };
 }
 
 function lineOf(record: StreamRecord, id: string | null, parts: readonly Buffer[]): BatchLine {

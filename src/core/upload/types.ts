@@ -1,7 +1,5 @@
 /** What the batcher, the uploader and a sender agree on. No logic. */
-
-/** `X-Prime-Line-Format`: `episode` is named on the wire, `trace` is the absence of the header. */
-export type LineFormat = 'episode' | 'trace';
+import type { LineFormat } from '../scan/types.js';
 
 /** One line of a batch: the exact bytes that travel, and the source range they came from. */
 export type BatchLine = {

@@ -2,9 +2,10 @@
  * Compares what was uploaded with what a service gives back (`--verify`). Holds one digest a trace and one a request,
  * never a record: a run of any size fits.
  */
+import type { LineFormat } from '../scan/types.js';
+import { readFacts } from '../stream/facts.js';
 import { runIdOf } from '../stream/stamp.js';
-import { readFacts } from './facts.js';
-import type { BatchLine, LineFormat } from './types.js';
+import type { BatchLine } from './types.js';
 
 /** SHA-256 of the given slices, one after the other, 64 lower-case hex. */
 export type Sha256 = (slices: readonly Buffer[]) => string;

@@ -1,8 +1,8 @@
 /** Stamping edits text in place: same meaning as stamping the parsed record, every other byte untouched. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { readFacts } from '../../../src/core/stream/facts.js';
 import { type RunStamp, stampRun } from '../../../src/core/stream/stamp.js';
-import { readFacts } from '../../../src/core/upload/facts.js';
 
 function stamp(text: string, options: Partial<RunStamp> = {}, format: 'episode' | 'trace' = 'episode'): string {
   const bytes = Buffer.from(text);

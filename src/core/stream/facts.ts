@@ -1,10 +1,10 @@
 /**
- * What an upload must know of one line, read from its bytes by a structural walk: ids, environment, run identity of
+ * What a stamp and an upload must know of one line, read from its bytes by a structural walk: ids and run identity of
  * the envelope and of every trace, each with its byte range so that a stamp can edit it in place. Payloads are passed
  * over, never parsed.
  */
-import { type Picked, valueOf as parsePicked, pick, type Selector } from '../scan/pick.js';
-import type { LineFormat } from './types.js';
+import { type Picked, parsePicked, pick, type Selector } from '../scan/pick.js';
+import type { LineFormat } from '../scan/types.js';
 
 /** A member of a run object: where its value stands, and the value when it is a string. */
 export type FieldFacts = { readonly start: number; readonly end: number; readonly value: string | null };
@@ -34,13 +34,11 @@ export type LineFacts = {
   readonly envelope: CarrierFacts;
   /** Member traces in order; of a trace line the line itself. */
   readonly traces: readonly CarrierFacts[];
-  /** `env.id`, which the service shows as environment_id (spec 06 section 4). */
-  readonly environmentId: string | null;
 };
 
 const RUN_KEYS = { id: true, type: true } as const;
 const TRACE_KEYS = { id: true, run: RUN_KEYS, info: { kind: true } } as const satisfies Selector;
-const EPISODE_KEYS = { ...TRACE_KEYS, env: { id: true }, traces: [TRACE_KEYS] } as const satisfies Selector;
+const EPISODE_KEYS = { ...TRACE_KEYS, traces: [TRACE_KEYS] } as const satisfies Selector;
 
 /**
  * Reads the facts of one record.
@@ -53,11 +51,10 @@ export function readFacts(bytes: Buffer, format: LineFormat): LineFacts | null {
   if (!result.ok || result.root.members === null) return null;
   const { root } = result;
   const envelope = carrier(bytes, root);
-  if (format === 'trace') return { format, envelope, traces: [envelope], environmentId: null };
+  if (format === 'trace') return { format, envelope, traces: [envelope] };
   const elements = root.members?.get('traces')?.elements ?? [];
   const traces = elements.filter((element) => element.members !== null).map((element) => carrier(bytes, element));
-  const environment = root.members?.get('env')?.members?.get('id');
-  return { format, envelope, traces, environmentId: stringOf(bytes, environment) };
+  return { format, envelope, traces };
 }
 
 function carrier(bytes: Buffer, object: Picked): CarrierFacts {
