@@ -3,9 +3,7 @@
  * is a terminal. Decided for each stream alone: stdout into a file and stderr on a terminal is the common case.
  */
 import chalk, { Chalk, type ChalkInstance } from 'chalk';
-
-/** The environment as the process has it. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import type { Environment } from '../core/environment.js';
 
 /** True when escape sequences for colour may be written to the stream. */
 export function wantsColour(options: {

@@ -1,9 +1,9 @@
 /** The file a bug leaves behind: everything needed to report it, and no secret (demand C16). */
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import type { Environment } from './colour.js';
-import { stateFolder } from './state-folder.js';
+import { type Environment, stateDirectory } from '../core/environment.js';
 
 /** Names of variables whose values are secrets; a value under four characters would blank out ordinary text. */
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL/i;
@@ -45,7 +45,7 @@ export function writeDebugLog(options: DebugLogOptions): string | null {
     '',
   ].join('\n');
   try {
-    const folder = join(stateFolder(environment), 'debug');
+    const folder = join(stateDirectory(environment, homedir()), 'debug');
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const path = join(folder, `${at.toISOString().replace(/[:.]/g, '-')}-${process.pid}.log`);
     writeFileSync(path, withoutSecrets(text, environment, secrets), { mode: 0o600 });

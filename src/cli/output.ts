@@ -4,7 +4,8 @@
  */
 import type { Writable } from 'node:stream';
 import type { ChalkInstance } from 'chalk';
-import { type Environment, painter, paintViews, wantsColour } from './colour.js';
+import type { Environment } from '../core/environment.js';
+import { painter, paintViews, wantsColour } from './colour.js';
 import { visible } from './text.js';
 
 /** Least time between two notices of one kind on the terminal, in milliseconds. */

@@ -2,7 +2,7 @@
  * How a command shows progress: the live view, plain lines, or nothing (demands C4, D8). Decided once, from the stream the
  * view would be drawn on; nothing ever fails for lack of a terminal.
  */
-import type { Environment } from './colour.js';
+import type { Environment } from '../core/environment.js';
 
 /** `live`: redraw in place. `lines`: one line now and then. `silent`: `--json`, whose reader wants stderr empty. */
 export type Screen = 'live' | 'lines' | 'silent';

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Flags } from '@oclif/core';
 import { PrlCommand } from '../cli/base-command.js';
-import { dataDirectory } from '../io/local-service.js';
+import { usualDataDirectory } from '../io/local-service.js';
 import { parseFaults } from '../service/faults.js';
 import { type Service, startService } from '../service/server.js';
 
@@ -55,7 +55,7 @@ SIGUSR2 begins the span of stall and storm anew.`;
     const { flags } = await this.parse(Serve);
     const token = process.env.PRL_SERVE_TOKEN ?? '';
     if (token !== '') this.hide(token);
-    const dataDir = flags.data ?? dataDirectory();
+    const dataDir = flags.data ?? usualDataDirectory();
     const service = await startService({
       host: flags.host,
       port: flags.port,

@@ -5,6 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { Environment } from '../core/environment.js';
 import { PrlError } from '../core/errors.js';
 import { normalizeBaseUrl } from '../core/upload/base-url.js';
 
@@ -25,7 +26,7 @@ export type ServiceConfig = {
 };
 
 export type ConfigSources = {
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   /** `--url` */
   readonly url?: string | undefined;
   /** An explicit team, empty for personal. */
@@ -69,7 +70,7 @@ function resolveUrl({ environment, url }: ConfigSources, layer: Layer): Setting<
   return { value: normalizeBaseUrl(found.value), origin: found.origin };
 }
 
-function resolveKey(environment: ConfigSources['environment'], layer: Layer): Setting<string> {
+function resolveKey(environment: Environment, layer: Layer): Setting<string> {
   const found = given(environment.PRIME_API_KEY, 'PRIME_API_KEY') ?? field(layer, 'api_key');
   // A key pasted or read from a file often ends in a newline, which no header can carry.
   return found === null ? { value: '', origin: 'none' } : { value: found.value.trim(), origin: found.origin };

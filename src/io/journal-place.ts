@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import { access, constants, mkdir, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { type Environment, stateDirectory } from '../core/environment.js';
 
 export type JournalPlaces = {
   /** Directory that takes writes; null when there is none, and nothing can be remembered. */
@@ -15,8 +14,8 @@ export type JournalPlaces = {
 
 /**
  * @param runPath a run directory, or the one file of a bare-file upload
- * @returns `<run>/monitors/prl` when it can be written, else `<state>/runs/<hash of the real path>`, where `<state>` is
- *   `$PRL_STATE_DIR`, else `$XDG_STATE_HOME/prl`, else `~/.local/state/prl`. Directories are created.
+ * @returns `<run>/monitors/prl` when it can be written, else `<state>/runs/<hash of the real path>` with the user's
+ *   state directory. Directories are created.
  */
 export async function findPlaces(runPath: string, environment: Environment): Promise<JournalPlaces> {
   const { inRun, inState } = await candidates(runPath, environment);
@@ -41,14 +40,7 @@ async function candidates(
   const inRun = (await isDirectory(runPath)) ? join(runPath, 'monitors', 'prl') : null;
   const identity = await realpath(runPath).catch(() => resolve(runPath)); // a vanished path still names its state
   const key = createHash('sha256').update(identity).digest('hex').slice(0, 32);
-  return { inRun, inState: join(stateDirectory(environment), 'runs', key) };
-}
-
-export function stateDirectory(environment: Environment): string {
-  const { PRL_STATE_DIR, XDG_STATE_HOME } = environment;
-  if (PRL_STATE_DIR !== undefined && PRL_STATE_DIR !== '') return PRL_STATE_DIR;
-  if (XDG_STATE_HOME?.startsWith('/')) return join(XDG_STATE_HOME, 'prl');
-  return join(environment.HOME || homedir(), '.local', 'state', 'prl');
+  return { inRun, inState: join(stateDirectory(environment, homedir()), 'runs', key) };
 }
 
 async function isDirectory(path: string): Promise<boolean> {

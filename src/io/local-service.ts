@@ -10,6 +10,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dataDirectory } from '../core/environment.js';
 import { PrlError, type PrlErrorCode } from '../core/errors.js';
 
 /** A running service: `url` is its base URL on loopback, `token` the bearer token it was started with. */
@@ -28,10 +29,9 @@ const READY_BUDGET_MS = 20_000;
 const CLOSE_BUDGET_MS = 10_000;
 const LAUNCHER = fileURLToPath(new URL('../../bin/run.js', import.meta.url));
 
-/** Where the embedded service keeps its data: `$PRL_DATA_DIR`, else the user's data directory (XDG), as cli.md says. */
-export function dataDirectory(env: NodeJS.ProcessEnv = process.env): string {
-  if (env.PRL_DATA_DIR) return env.PRL_DATA_DIR;
-  return path.join(env.XDG_DATA_HOME || path.join(homedir(), '.local', 'share'), 'prl');
+/** The directory of the service that `--local` and a plain `prl serve` mean. */
+export function usualDataDirectory(): string {
+  return dataDirectory(process.env, homedir());
 }
 
 /**
@@ -39,7 +39,7 @@ export function dataDirectory(env: NodeJS.ProcessEnv = process.env): string {
  *
  * @throws PrlError PRL_ERR_LOCKED when another service owns the directory, PRL_ERR_BUG when it does not come up.
  */
-export async function startLocalService(directory = dataDirectory()): Promise<LocalService> {
+export async function startLocalService(directory = usualDataDirectory()): Promise<LocalService> {
   const token = randomBytes(24).toString('hex');
   const child = spawn(process.execPath, [LAUNCHER, 'serve', '--port', '0', '--data', directory, '--exit-with-parent'], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -52,7 +52,7 @@ export async function startLocalService(directory = dataDirectory()): Promise<Lo
 }
 
 /** The name of the service over `directory`, for a dry run, which starts none; empty when there is none yet. */
-export async function localServiceName(directory = dataDirectory()): Promise<string> {
+export async function localServiceName(directory = usualDataDirectory()): Promise<string> {
   const name = await readFile(path.join(directory, NAME_FILE), 'utf8').catch(() => ''); // never started
   return name.trim();
 }

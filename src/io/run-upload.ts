@@ -3,6 +3,7 @@
  * with files, journal and sender; holds no rule of its own.
  */
 import { createHash } from 'node:crypto';
+import type { Environment } from '../core/environment.js';
 import { PrlError } from '../core/errors.js';
 import type { StreamRecord } from '../core/scan/types.js';
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
@@ -18,7 +19,7 @@ import { expectationOf, Verification, type VerifyResult } from '../core/upload/v
 import { readChunkRange } from './chunk-range.js';
 import { monotonicClock } from './clock.js';
 import { type Journal, openJournal } from './journal.js';
-import { type Environment, findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
+import { findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
 import { type Compression, packBatch } from './pack.js';
 import { readBack } from './read-back.js';
 import { RunEvents } from './run-events.js';
