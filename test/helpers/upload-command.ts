@@ -1,7 +1,7 @@
 /** Runs the built `prl upload` as a user's shell would, with all of its state in one folder. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { UploadDocument } from '../../src/cli/upload-document.js';
@@ -61,7 +61,7 @@ export function treeDigest(root: string): string {
   for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {
     if (name.startsWith('monitors/prl') || isOnlyPrls(root, name)) continue;
     const path = join(root, name);
-    const stats = statSync(path);
+    const stats = lstatSync(path);
     hash.update(`${name}\0${stats.isFile() ? `${stats.mtimeMs}` : ''}\0`);
     if (stats.isFile()) hash.update(readFileSync(path));
   }
