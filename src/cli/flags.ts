@@ -1,7 +1,7 @@
 /** Flags that mean the same in every command: sizes, durations and rates, and how progress is shown. */
 import { boolean, custom, integer } from '@oclif/core/flags';
 import { PrlError } from '../core/errors.js';
-import { parseDuration, parseRate, parseSize, writeDuration, writeSize } from './units.js';
+import { parseDuration, parseRate, parseSize, writeDuration, writeSize } from '../core/units.js';
 
 /** The least and the most a flag takes, in its base unit (bytes, milliseconds, bytes per second); both included. */
 type Bounds = { readonly min?: number; readonly max?: number };

@@ -3,6 +3,7 @@
  * fault does is in docs/serve.md; `fault-injector.ts` does it.
  */
 import { PrlError } from '../core/errors.js';
+import { parseDuration, parseRate } from '../core/units.js';
 
 /** Zero everywhere: no trouble. */
 export type Faults = {
@@ -32,12 +33,12 @@ export const NO_FAULTS: Faults = {
 type FaultName = { readonly key: keyof Faults; readonly parse: (text: string) => number | null; readonly form: string };
 
 const FAULT_NAMES: ReadonlyMap<string, FaultName> = new Map([
-  ['latency', { key: 'latencyMs', parse: duration, form: 'a duration such as 80ms' }],
-  ['bandwidth', { key: 'bandwidthBytesPerSecond', parse: rate, form: 'a rate such as 40MB/s' }],
+  ['latency', { key: 'latencyMs', parse: asFlag(parseDuration), form: 'a duration such as 80ms' }],
+  ['bandwidth', { key: 'bandwidthBytesPerSecond', parse: asFlag(parseRate), form: 'a rate such as 40MB/s' }],
   ['errors', { key: 'errorsRatio', parse: share, form: 'a share such as 5%' }],
-  ['stall', { key: 'stallMs', parse: duration, form: 'a duration such as 10s' }],
+  ['stall', { key: 'stallMs', parse: asFlag(parseDuration), form: 'a duration such as 10s' }],
   ['lost-response', { key: 'lostResponseRatio', parse: share, form: 'a share such as 1%' }],
-  ['storm', { key: 'stormMs', parse: duration, form: 'a duration such as 30s' }],
+  ['storm', { key: 'stormMs', parse: asFlag(parseDuration), form: 'a duration such as 30s' }],
 ]);
 
 /**
@@ -63,26 +64,19 @@ export function parseFaults(texts: readonly string[]): Faults {
   return faults;
 }
 
-const NUMBER = String.raw`(\d{1,9}(?:\.\d{1,6})?)`;
-
-function duration(text: string): number | null {
-  return scaled(text, new RegExp(`^${NUMBER}(ms|s|m|h)$`), { ms: 1, s: 1000, m: 60_000, h: 3_600_000 });
-}
-
-function rate(text: string): number | null {
-  const units = { B: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
-  const bytesPerSecond = scaled(text, new RegExp(`^${NUMBER}([kKMG]?i?B)/s$`), units);
-  // A link that carries nothing is not a slow link: `stall` is for that.
-  return bytesPerSecond === null || bytesPerSecond < 1 ? null : bytesPerSecond;
-}
-
 function share(text: string): number | null {
-  const percent = scaled(text, new RegExp(`^${NUMBER}(%)$`), { '%': 1 });
-  return percent === null || percent > 100 ? null : percent / 100;
+  const percent = Number(/^(\d{1,9}(?:\.\d{1,6})?)%$/.exec(text)?.[1]);
+  return percent <= 100 ? percent / 100 : null;
 }
 
-function scaled(text: string, form: RegExp, units: Readonly<Record<string, number>>): number | null {
-  const [, number, unit] = form.exec(text) ?? [];
-  const factor = unit === undefined ? undefined : units[unit];
-  return number === undefined || factor === undefined ? null : Number(number) * factor;
+/** What a flag of the command line would make of the text (cli.md: one way to write a size, a duration, a rate). */
+function asFlag(parse: (text: string) => number): (text: string) => number | null {
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      if (error instanceof PrlError) return null; // the caller says which fault takes what
+      throw error;
+    }
+  };
 }

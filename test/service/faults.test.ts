@@ -26,6 +26,10 @@ describe('parseFaults', () => {
     [['stall=10s'], { stallMs: 10_000 }],
     [['lost-response=0.5%'], { lostResponseRatio: 0.005 }],
     [['storm=1m'], { stormMs: 60_000 }],
+    // What every flag takes (cli.md, "Every command").
+    [['storm=1m30s'], { stormMs: 90_000 }],
+    [['stall=0'], { stallMs: 0 }],
+    [['bandwidth=40mib/s'], { bandwidthBytesPerSecond: 41_943_040 }],
     [['latency=1s', 'errors=1%', 'latency=2s'], { latencyMs: 2000, errorsRatio: 0.01 }],
   ])('%j', (texts, expected) => {
     expect(parseFaults(texts)).toEqual({ ...NO_FAULTS, ...expected });
@@ -39,7 +43,7 @@ describe('parseFaults', () => {
     ['latency=', /not ""/],
     ['latency=80', /not "80"/],
     ['latency=-1s', /not "-1s"/],
-    ['latency=1d', /not "1d"/],
+    ['latency=80 ms', /not "80 ms"/],
     ['latency=1s=2s', /not "1s=2s"/],
     ['bandwidth=40MB', /a rate such as 40MB\/s/],
     ['bandwidth=0MB/s', /not "0MB\/s"/],
