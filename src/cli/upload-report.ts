@@ -3,6 +3,7 @@
  * piped run, made from the JSON document alone and what to type next (demands P2, P3, C9).
  */
 import type { Format } from './format.js';
+import { shellLine } from './shell-words.js';
 import type { DamagedEntry, RejectedEntry, UploadDocument } from './upload-document.js';
 
 /** Entries of one kind that are listed; the rest are counted. The document of `--json` holds them all. */
@@ -13,8 +14,12 @@ export type UploadReportOptions = {
   readonly format: Format;
   /** Path of the journal, null when none could be kept. */
   readonly journal: string | null;
-  /** What was typed, so that it can be typed again: `prl upload ./run`. */
-  readonly commandLine: string;
+  /** What was typed, word by word, so that it can be typed again: `prl upload ./run --local`. */
+  readonly words: readonly string[];
+  /** Receipts that named another upload than ours, one line each. */
+  readonly mismatches?: readonly string[];
+  /** An error with its own next step is printed below. */
+  readonly endsWithFailure?: boolean;
 };
 
 /** The lines of the report, without colour, in the order they are printed; the most important one is the last. */
@@ -25,6 +30,7 @@ export function uploadReport(options: UploadReportOptions): string[] {
     ...grouped(document.damaged, (entry) => entry.kind).flatMap((group) => damagedLines(group, format)),
     ...grouped(document.rejected, (entry) => entry.code).flatMap((group) => rejectedLines(group, format)),
     costLine(document, format),
+    ...mismatchLines(options),
     ...verifiedLines(document, format),
     ...nextLines(options),
   ].map((line) => ` ${line}`);
@@ -87,7 +93,14 @@ function quoted(message: string, format: Format): string {
 function costLine(document: UploadDocument, format: Format): string {
   const { sent, retries, peak_rss_bytes } = document;
   const requests = `${format.count(sent.requests)} ${sent.requests === 1 ? 'request' : 'requests'}`;
-  return `took      ${requests}, ${format.count(retries)} retries, ${format.size(peak_rss_bytes)} of memory at most`;
+  return `took      ${requests}, ${format.count(retries)} ${retries === 1 ? 'retry' : 'retries'}, ${format.size(peak_rss_bytes)} of memory at most`;
+}
+
+function mismatchLines({ mismatches = [], format }: UploadReportOptions): string[] {
+  const [first] = mismatches;
+  if (first === undefined) return [];
+  const receipts = `${format.count(mismatches.length)} ${mismatches.length === 1 ? 'receipt does' : 'receipts do'}`;
+  return [`warning   ${receipts} not match what was sent; the first: ${format.text(first)}`];
 }
 
 function verifiedLines(document: UploadDocument, format: Format): string[] {
@@ -97,15 +110,23 @@ function verifiedLines(document: UploadDocument, format: Format): string[] {
 }
 
 /** Where the state is, and last what to do about whatever is not stored. */
-function nextLines({ document, format, journal, commandLine }: UploadReportOptions): string[] {
-  const { plan, sent, already, rejected, complete } = document;
-  const left = Math.max(0, plan.episodes - sent.episodes - already.episodes - rejected.length);
-  const command = format.text(commandLine);
+function nextLines({ document, format, journal, words, endsWithFailure = false }: UploadReportOptions): string[] {
+  const { plan, sent, already, rejected, damaged, complete } = document;
+  const command = format.text(shellLine(words));
+  const retry = words.includes('--retry-rejected') ? command : `${command} --retry-rejected`;
+  // A batch without a receipt may be stored: no verdict on its lines, so the journal does not call them rejected.
+  const unconfirmed = rejected.filter(({ code }) => code === 'bad_receipt').length;
+  const unsent = Math.max(0, plan.episodes - sent.episodes - already.episodes - rejected.length);
   const state = journal === null ? 'none kept' : format.text(journal);
-  const rest = complete ? 'nothing left to send' : `${episodes(left, format)} left to send`;
+  const left = unsent + unconfirmed;
+  const rest = complete && left === 0 ? 'nothing left to send' : `${episodes(left, format)} left to send`;
+  const continues = journal === null ? 'what is stored is not stored twice' : 'continues where this stopped';
+  const unreadable = damaged.some(({ kind }) => kind === 'unreadable');
   return [
     `journal   ${state}   ${rest}`,
-    ...(rejected.length > 0 ? [`next      keep or fix what was rejected, then: ${command} --retry-rejected`] : []),
-    ...(complete ? [] : [`next      ${command}   (continues where this stopped)`]),
+    ...(unreadable ? [`next      make the unreadable files readable, then: ${command}`] : []),
+    ...(rejected.length > unconfirmed ? [`next      keep or fix what was rejected, then: ${retry}`] : []),
+    ...(unconfirmed > 0 ? [`next      check the URL of the service, then: ${command}`] : []),
+    ...(complete || endsWithFailure ? [] : [`next      ${command}   (${continues})`]),
   ];
 }

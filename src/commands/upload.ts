@@ -6,6 +6,7 @@ import { EXIT_STATUS } from '../cli/exit-codes.js';
 import { type Format, terminalFormat } from '../cli/format.js';
 import { planReport } from '../cli/plan-report.js';
 import { isUtf8Locale } from '../cli/screen.js';
+import { shellLine } from '../cli/shell-words.js';
 import { planDocument, type Surroundings, uploadDocument } from '../cli/upload-document.js';
 import { parseContext, uploadFlags } from '../cli/upload-flags.js';
 import { uploadReport } from '../cli/upload-report.js';
@@ -132,12 +133,13 @@ missing is sent. A record that the service refuses costs no other record; each i
     const document = uploadDocument(outcome, this.#surroundings(upload, typed));
     if (this.output.json) await this.output.document(document);
     else {
-      const commandLine = `${this.config.bin} ${this.id} ${typed}`;
-      const report = uploadReport({ document, format, journal: outcome.journal, commandLine });
+      const { journal, mismatches, stopped } = outcome;
+      const endsWithFailure = stopped !== null;
+      const report = uploadReport({ document, format, journal, mismatches, words: this.#words(), endsWithFailure });
       for (const line of report) this.output.progress(line);
     }
     this.#finishWith(outcome);
-    throwFailureOf(outcome);
+    throwFailureOf(outcome, shellLine(this.#words()));
   }
 
   #surroundings(upload: RunUpload, run: string): Surroundings {
@@ -147,6 +149,11 @@ missing is sent. A record that the service refuses costs no other record; each i
       seconds: (performance.now() - this.#startedMs) / 1000,
       peakRssBytes: process.resourceUsage().maxRSS * 1024, // the system tells KiB
     };
+  }
+
+  /** What was typed, to be typed again. */
+  #words(): string[] {
+    return [this.config.bin, this.id ?? '', ...this.argv];
   }
 
   #format(): Format {
@@ -173,8 +180,12 @@ function identityOf(run: Run): Pick<RunUploadOptions, 'path' | 'name'> {
 }
 
 /** The report has been printed by now; what is left to say is why it is not the whole story. */
-function throwFailureOf({ stopped, verified }: UploadOutcome): void {
-  if (stopped !== null) throw new PrlError(stopped.errorCode, stopped.message);
+function throwFailureOf({ stopped, verified, journal }: UploadOutcome, command: string): void {
+  if (stopped !== null) {
+    const continues = journal === null ? 'what is stored is not stored twice' : 'it continues where this stopped';
+    const hint = stopped.hint === null ? `run it again, ${continues}: ${command}` : `${stopped.hint}, then: ${command}`;
+    throw new PrlError(stopped.errorCode, stopped.message, { hint });
+  }
   if (verified === null || verified.ok) return;
   const [first] = verified.differences;
   throw new PrlError(

@@ -11,18 +11,19 @@ export type ExchangeProgress = { readonly origin: string; readonly acceptedBytes
 
 type Known = { readonly code: string; readonly text: string };
 
+/** The words of a failure lead up to the peer: `connection refused by https://…`. */
 const KNOWN: Readonly<Record<string, Known>> = {
-  ECONNREFUSED: { code: 'connection_refused', text: 'connection refused' },
-  ECONNRESET: { code: 'connection_reset', text: 'connection reset' },
-  EPIPE: { code: 'connection_reset', text: 'connection reset' },
-  UND_ERR_SOCKET: { code: 'connection_closed', text: 'connection closed before the answer' },
-  UND_ERR_CONNECT_TIMEOUT: { code: 'connect_timeout', text: 'no connection within the connect time-out' },
-  ETIMEDOUT: { code: 'connect_timeout', text: 'connection timed out' },
-  ENOTFOUND: { code: 'host_not_found', text: 'host name not found' },
-  EAI_AGAIN: { code: 'host_not_found', text: 'host name lookup failed for now' },
-  EHOSTUNREACH: { code: 'unreachable', text: 'host unreachable' },
-  ENETUNREACH: { code: 'unreachable', text: 'network unreachable' },
-  PRL_STALL: { code: 'stalled', text: 'stalled' },
+  ECONNREFUSED: { code: 'connection_refused', text: 'connection refused by' },
+  ECONNRESET: { code: 'connection_reset', text: 'connection reset by' },
+  EPIPE: { code: 'connection_reset', text: 'connection reset by' },
+  UND_ERR_SOCKET: { code: 'connection_closed', text: 'connection closed without an answer by' },
+  UND_ERR_CONNECT_TIMEOUT: { code: 'connect_timeout', text: 'no connection within the connect time-out to' },
+  ETIMEDOUT: { code: 'connect_timeout', text: 'connection timed out to' },
+  ENOTFOUND: { code: 'host_not_found', text: 'host name not found for' },
+  EAI_AGAIN: { code: 'host_not_found', text: 'host name lookup failed for now for' },
+  EHOSTUNREACH: { code: 'unreachable', text: 'no route to' },
+  ENETUNREACH: { code: 'unreachable', text: 'no network to' },
+  PRL_STALL: { code: 'stalled', text: 'no progress with' },
 };
 
 /** A certificate that is not trusted will not be trusted on the next attempt either. */
@@ -32,13 +33,17 @@ const CERTIFICATE = /^(?:CERT_|ERR_TLS_CERT|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_)/;
 export function failureOf(error: unknown, progress: ExchangeProgress): Attempt {
   const code = codeOf(error);
   if (CERTIFICATE.test(code)) {
-    const message = `the certificate of ${progress.origin} is not trusted (${code}); add its authority with NODE_EXTRA_CA_CERTS`;
-    return { outcome: 'stop', status: null, code: 'untrusted_certificate', message, errorCode: 'PRL_ERR_USAGE' };
+    const message = `the certificate of ${progress.origin} is not trusted (${code})`;
+    const hint = 'add its authority with NODE_EXTRA_CA_CERTS';
+    return { outcome: 'stop', status: null, code: 'untrusted_certificate', message, errorCode: 'PRL_ERR_USAGE', hint };
   }
   const known = KNOWN[code] ?? unknownFailure(code);
   const detail = error instanceof StallError ? `: ${error.message}` : '';
-  const message = `${known.text} by ${progress.origin} after ${progress.acceptedBytes} of ${progress.bodyBytes} bytes${detail}`;
-  return { outcome: 'retry', status: null, code: known.code, message, retryAfterMs: null };
+  const { origin, acceptedBytes, bodyBytes } = progress;
+  // Before the first byte there is nothing to tell but who did not take it.
+  const share = acceptedBytes === 0 ? '' : ` after ${acceptedBytes} of ${bodyBytes} bytes`;
+  const message = `${known.text} ${origin}${share}${detail}`;
+  return { outcome: 'retry', status: null, code: known.code, message, retryAfterMs: null, acceptedBytes };
 }
 
 /** The attempt was given up by us. */
@@ -47,8 +52,9 @@ export function abortedAttempt(): Attempt {
 }
 
 function unknownFailure(code: string): Known {
-  if (code.startsWith('HPE_')) return { code: 'broken_answer', text: `answer is not HTTP (${code})` };
-  return { code: 'connection_failed', text: code === '' ? 'connection failed' : `connection failed (${code})` };
+  if (code.startsWith('HPE_')) return { code: 'broken_answer', text: `answer that is not HTTP (${code}) from` };
+  if (/^(?:EPROTO|ERR_SSL_)/.test(code)) return { code: 'tls_failed', text: `no TLS (${code}) with` };
+  return { code: 'connection_failed', text: code === '' ? 'connection failed to' : `connection failed (${code}) to` };
 }
 
 /** The first code along the causes; a refused connection to several addresses hides its code in an AggregateError. */

@@ -5,7 +5,7 @@
  */
 import { Agent } from 'undici';
 import { PrlError } from '../core/errors.js';
-import { attemptOf } from '../core/upload/answer.js';
+import { attemptOf, CHECK_URL_HINT } from '../core/upload/answer.js';
 import { isLoopbackHost, normalizeBaseUrl, travelsInClear } from '../core/upload/base-url.js';
 import { CONNECT_TIMEOUT_MS, MAX_REDIRECTS, PROGRESS_TIMEOUT_MS } from '../core/upload/limits.js';
 import type { Attempt, PackedBatch, Sender } from '../core/upload/types.js';
@@ -200,7 +200,7 @@ class TracesSender implements HttpSender {
 }
 
 function redirectError(status: number, message: string): Attempt {
-  return { outcome: 'stop', status, code: 'bad_redirect', message, errorCode: 'PRL_ERR_USAGE' };
+  return { outcome: 'stop', status, code: 'bad_redirect', message, errorCode: 'PRL_ERR_USAGE', hint: CHECK_URL_HINT };
 }
 
 function header(answer: ExchangeAnswer, name: string): string | null {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { terminalFormat } from '../../src/cli/format.js';
 import type { DamagedEntry, RejectedEntry, UploadDocument } from '../../src/cli/upload-document.js';
-import { LISTED_ENTRIES, uploadReport } from '../../src/cli/upload-report.js';
+import { LISTED_ENTRIES, type UploadReportOptions, uploadReport } from '../../src/cli/upload-report.js';
 import { schemaComplaints } from '../helpers/json-schema.js';
 
 const rejected: RejectedEntry = {
@@ -42,11 +42,17 @@ const finished: UploadDocument = {
   partial: false,
 };
 
-function report(document: UploadDocument, options: { ascii?: boolean; journal?: string | null } = {}): string {
-  const { ascii = false, journal = 'run/monitors/prl/journal' } = options;
-  return uploadReport({ document, format: terminalFormat({ ascii }), journal, commandLine: 'prl upload ./run' }).join(
-    '\n',
-  );
+type ReportOptions = Partial<Omit<UploadReportOptions, 'document' | 'format'>> & { ascii?: boolean };
+
+function report(document: UploadDocument, options: ReportOptions = {}): string {
+  const { ascii = false, journal = 'run/monitors/prl/journal', ...more } = options;
+  return uploadReport({
+    document,
+    format: terminalFormat({ ascii }),
+    journal,
+    words: ['prl', 'upload', './run'],
+    ...more,
+  }).join('\n');
 }
 
 describe('uploadReport', () => {
@@ -69,8 +75,51 @@ describe('uploadReport', () => {
       ' partial: uploaded 1 episode, 1 KiB (512 B on the wire) in 56.2 s; 1 already there',
       ' took      1 request, 3 retries, 300 MiB of memory at most',
       ' journal   none kept   998 episodes left to send',
-      ' next      prl upload ./run   (continues where this stopped)',
+      ' next      prl upload ./run   (what is stored is not stored twice)',
     ]);
+  });
+
+  test('what to type next is what was typed, flags and quotes included', () => {
+    const words = ['prl', 'upload', 'my run', '--url', 'https://traces.example'];
+    const stopped = { ...finished, sent: { episodes: 0, bytes: 0, wire_bytes: 0, requests: 1 }, complete: false };
+    expect(report(stopped, { words }).split('\n').slice(-2)).toEqual([
+      " next      keep or fix what was rejected, then: prl upload 'my run' --url https://traces.example --retry-rejected",
+      " next      prl upload 'my run' --url https://traces.example   (continues where this stopped)",
+    ]);
+    expect(report(finished, { words: [...words, '--retry-rejected'] })).toMatch(/example --retry-rejected$/);
+  });
+
+  test('an error that follows has the last word', () => {
+    const stopped = { ...finished, rejected: [], complete: false, partial: true };
+    expect(report(stopped, { endsWithFailure: true })).toMatch(/1 episode left to send$/);
+  });
+
+  test('lines without a receipt are neither settled nor rejected: the same command asks again', () => {
+    const lines = report({ ...finished, rejected: [{ ...rejected, code: 'bad_receipt' }] }).split('\n');
+    expect(lines.slice(-2)).toEqual([
+      ' journal   run/monitors/prl/journal   1 episode left to send',
+      ' next      check the URL of the service, then: prl upload ./run',
+    ]);
+  });
+
+  test('a file that could not be read is something to do', () => {
+    expect(report({ ...finished, rejected: [], damaged: [{ ...damaged, kind: 'unreadable' }] })).toMatch(
+      /next {6}make the unreadable files readable, then: prl upload \.\/run$/,
+    );
+  });
+
+  test('receipts that name other uploads are a warning', () => {
+    expect(report(finished, { mismatches: ['it names \u001b[2J'] })).toContain(
+      ' warning   1 receipt does not match what was sent; the first: it names \\u001b[2J\n',
+    );
+  });
+
+  test.each([
+    [0, '0 retries'],
+    [1, '1 retry,'],
+    [2, '2 retries'],
+  ])('%d retries', (retries, text) => {
+    expect(report({ ...finished, retries })).toContain(text);
   });
 
   test.each([

@@ -23,11 +23,18 @@ describe('tried again', () => {
     ['ENETUNREACH', 'unreachable'],
     ['HPE_INVALID_CONSTANT', 'broken_answer'],
     ['EMFILE', 'connection_failed'],
+    ['EPROTO', 'tls_failed'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls_failed'],
   ])('%s is %s; the message has the place and the bytes, never the text of the error', (code, expected) => {
     const attempt = failureOf(withCode(code), progress);
     expect(attempt).toMatchObject({ outcome: 'retry', status: null, code: expected, retryAfterMs: null });
     expect(attempt).toMatchObject({ message: expect.stringMatching(/traces\.example after 1000 of 4000 bytes/) });
     expect(JSON.stringify(attempt)).not.toContain(SECRET);
+  });
+
+  test('of a request that never left, no bytes are told and none are counted', () => {
+    const attempt = failureOf(withCode('ENOTFOUND'), { ...progress, acceptedBytes: 0 });
+    expect(attempt).toMatchObject({ message: 'host name not found for https://traces.example', acceptedBytes: 0 });
   });
 
   test('the code may lie deeper: a cause, or the first of several addresses', () => {

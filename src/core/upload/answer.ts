@@ -25,6 +25,9 @@ const REQUEST_CODES = new Set(['invalid_metadata', 'unsupported_schema_version',
 const WRONG_URL = new Set([404, 405]);
 const MAX_MESSAGE_CHARACTERS = 500;
 
+/** What to do when the peer is no traces service. */
+export const CHECK_URL_HINT = 'check the URL of the service (--url, PRIME_TRACES_URL)';
+
 /**
  * @param digest ours, 64 hex; a receipt that names another carries a mismatch
  * @param nowEpochMs wall time, used only where the answer has no Date of its own
@@ -52,7 +55,14 @@ export function readError(status: number, body: string): ServiceError {
   if (detail !== undefined && detail !== null && detail !== '') {
     return { code: null, message: oneLine(typeof detail === 'string' ? detail : JSON.stringify(detail)) };
   }
-  return { code: null, message: oneLine(body) || `HTTP ${status}` };
+  return { code: null, message: pageMessage(status, body) ?? (oneLine(body) || `HTTP ${status}`) };
+}
+
+/** A gateway's page for people says nothing but its title; null when the body is no such page. */
+function pageMessage(status: number, body: string): string | null {
+  if (!/^\s*(?:<!doctype html|<html|<head|<body)/i.test(body)) return null;
+  const title = oneLine(/<(title|h1)[^>]*>([^<]*)</i.exec(body)?.[2] ?? '');
+  return title === '' ? `HTTP ${status} with an HTML page` : `HTTP ${status} with an HTML page titled "${title}"`;
 }
 
 function retry(answer: Answer, code: string, message: string, nowEpochMs: number): Attempt {
@@ -62,23 +72,35 @@ function retry(answer: Answer, code: string, message: string, nowEpochMs: number
 }
 
 function stopOf(status: number, code: string | null, message: string): Attempt | null {
-  const stop = (errorCode: 'PRL_ERR_AUTH' | 'PRL_ERR_USAGE' | 'PRL_ERR_TEMPORARY', text: string): Attempt => ({
+  const stop = (
+    errorCode: 'PRL_ERR_AUTH' | 'PRL_ERR_USAGE' | 'PRL_ERR_TEMPORARY',
+    text: string,
+    hint?: string,
+  ): Attempt => ({
     outcome: 'stop',
     status,
     code: code ?? `http_${status}`,
     message: text,
     errorCode,
+    ...(hint === undefined ? {} : { hint }),
   });
   if (status === 401)
-    return stop('PRL_ERR_AUTH', 'the service refused the API key (401); check PRIME_API_KEY and its scopes');
+    return stop('PRL_ERR_AUTH', 'the service refused the API key (401)', 'check PRIME_API_KEY and its scopes');
   if (status === 402)
-    return stop('PRL_ERR_AUTH', 'the service asks for payment (402); check the billing status of the account');
-  if (status === 403) return stop('PRL_ERR_AUTH', `the service forbids the upload (403): ${message}`);
-  if (WRONG_URL.has(status))
-    return stop('PRL_ERR_USAGE', `no traces service answers at this URL (HTTP ${status}): ${message}`);
-  if (code !== null && REQUEST_CODES.has(code))
-    return stop('PRL_ERR_USAGE', `the service refused the request itself (${code}): ${message}`);
-  if (status < 400) return stop('PRL_ERR_USAGE', `the service answered HTTP ${status} to an upload`);
+    return stop('PRL_ERR_AUTH', 'the service asks for payment (402)', 'check the billing status of the account');
+  if (status === 403) {
+    const text = `the service forbids the upload (403): ${message}`;
+    return stop('PRL_ERR_AUTH', text, 'check what the key and the team (PRIME_TEAM_ID) may do');
+  }
+  if (WRONG_URL.has(status)) {
+    const text = `no traces service answers at this URL (HTTP ${status}): ${message}`;
+    return stop('PRL_ERR_USAGE', text, CHECK_URL_HINT);
+  }
+  if (code !== null && REQUEST_CODES.has(code)) {
+    const text = `the service refused the request itself (${code}): ${message}`;
+    return stop('PRL_ERR_USAGE', text, 'check --context');
+  }
+  if (status < 400) return stop('PRL_ERR_USAGE', `the service answered HTTP ${status} to an upload`, CHECK_URL_HINT);
   if (status >= 500) return stop('PRL_ERR_TEMPORARY', `the service failed with HTTP ${status}: ${message}`);
   return null;
 }

@@ -112,19 +112,25 @@ export class Delivery {
       };
     }
     if (failures < this.#maxAttempts) return null;
-    return { outcome: 'gave_up', message: `gave up after ${failures} attempts: ${message} (${code})` };
+    return {
+      outcome: 'gave_up',
+      message: `gave up after ${failures} ${failures === 1 ? 'attempt' : 'attempts'}: ${message} (${code})`,
+    };
   }
 
   async #sendOnce(packed: PackedBatch, signal: AbortSignal): Promise<Attempt> {
     this.#requests += 1;
     this.#inFlightRequests += 1;
     this.#inFlightBytes += packed.bodyBytes;
+    let leftBytes = packed.bodyBytes;
     try {
-      return await this.#options.sender.send(packed, signal);
+      const attempt = await this.#options.sender.send(packed, signal);
+      if (attempt.outcome === 'retry') leftBytes = attempt.acceptedBytes ?? packed.bodyBytes;
+      return attempt;
     } finally {
       this.#inFlightRequests -= 1;
       this.#inFlightBytes -= packed.bodyBytes;
-      this.#wireBytes += packed.bodyBytes;
+      this.#wireBytes += leftBytes;
     }
   }
 }

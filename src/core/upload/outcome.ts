@@ -23,7 +23,7 @@ export type UploadOutcome = {
   /** Null when nothing was read back. */
   readonly verified: VerifyResult | null;
   /** Why it ended early; null when everything was tried. */
-  readonly stopped: { readonly errorCode: PrlErrorCode; readonly message: string } | null;
+  readonly stopped: { readonly errorCode: PrlErrorCode; readonly message: string; readonly hint: string | null } | null;
   readonly interrupted: boolean;
   /** Directory of the journal; null when none is kept. */
   readonly journal: string | null;

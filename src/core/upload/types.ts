@@ -107,6 +107,8 @@ export type Attempt =
       readonly code: string;
       readonly message: string;
       readonly retryAfterMs: number | null;
+      /** Bytes of the request that left; absent: all of them. */
+      readonly acceptedBytes?: number;
     }
   | {
       readonly outcome: 'stop';
@@ -114,6 +116,8 @@ export type Attempt =
       readonly code: string;
       readonly message: string;
       readonly errorCode: 'PRL_ERR_AUTH' | 'PRL_ERR_TEMPORARY' | 'PRL_ERR_USAGE' | 'PRL_ERR_BUG';
+      /** What to do before it is worth another run. */
+      readonly hint?: string;
     };
 
 /** The edge that the uploader drives. One call is one attempt; it never retries, and never throws for a peer's doing. */

@@ -59,7 +59,7 @@ export type UploadResult = {
   /** Receipts that named another upload or status, one line each. */
   readonly mismatches: readonly string[];
   /** Why the upload ended early; null when the source was drained. */
-  readonly stopped: { readonly errorCode: PrlErrorCode; readonly message: string } | null;
+  readonly stopped: { readonly errorCode: PrlErrorCode; readonly message: string; readonly hint: string | null } | null;
   /** True when the caller's signal ended it. */
   readonly interrupted: boolean;
 };
@@ -181,10 +181,10 @@ export class Uploader {
         for (const half of halve(batch)) await this.#settlePart(half, working, signal);
         return;
       case 'stop':
-        this.#stop(verdict.errorCode, verdict.message);
+        this.#stop(verdict.errorCode, verdict.message, verdict.hint ?? null);
         return leave(batch, working);
       case 'gave_up':
-        this.#stop('PRL_ERR_TEMPORARY', `${verdict.message}; not sent: ${placeOf(range)}`);
+        this.#stop('PRL_ERR_TEMPORARY', `${verdict.message}; not sent: ${placeOf(range)}`, null);
         return leave(batch, working);
     }
   }
@@ -224,8 +224,8 @@ export class Uploader {
   }
 
   /** The first reason stands; what follows from it is not news. */
-  #stop(errorCode: PrlErrorCode, message: string): void {
-    this.#stopped ??= { errorCode, message };
+  #stop(errorCode: PrlErrorCode, message: string, hint: string | null): void {
+    this.#stopped ??= { errorCode, message, hint };
     this.#phase = 'stopping';
     this.#halt.abort(new Error(message));
   }

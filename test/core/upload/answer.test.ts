@@ -76,6 +76,27 @@ describe('stop: nothing will be taken', () => {
   });
 });
 
+describe('what an HTML page says (huggingface_hub #3071)', () => {
+  test.each([
+    [
+      '<html>\r\n<head><title>413 Request Entity Too Large</title></head><body>…</body></html>',
+      '"413 Request Entity Too Large"',
+    ],
+    ['<!DOCTYPE html><html><body><h1> Bad\nGateway </h1></body></html>', '"Bad Gateway"'],
+    ['<html><body>no title</body></html>', 'HTTP 404 with an HTML page'],
+  ])('%j', (body, expected) => {
+    for (const status of [404, 413, 502]) {
+      const { message } = attempt(status, body) as { message: string };
+      expect(message).toContain(expected.replace('404', String(status)));
+      expect(message).not.toContain('<');
+    }
+  });
+});
+
+test.each([401, 402, 403, 404])('%d says what to do', (status) => {
+  expect(attempt(status, '')).toMatchObject({ hint: expect.stringMatching(/^check /) });
+});
+
 describe('retry (U11)', () => {
   test.each([408, 425, 429, 500, 502, 503, 504])('%d, with a code or without', (status) => {
     expect(attempt(status, coded('rate_limited'))).toEqual({
