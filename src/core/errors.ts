@@ -36,3 +36,8 @@ export class PrlError extends Error {
     this.hint = options.hint;
   }
 }
+
+/** What a thrown value says, whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

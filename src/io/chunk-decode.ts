@@ -5,7 +5,9 @@
 import type { FileHandle } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { createZstdDecompress, zstdDecompress } from 'node:zlib';
+import { messageOf } from '../core/errors.js';
 import { READ_BYTES } from './chunk-source.js';
+import { systemErrorCode } from './run-fault.js';
 
 const decompress = promisify(zstdDecompress);
 
@@ -95,9 +97,8 @@ function sizeMismatch(bytes: number, expectedBytes: number): string {
 
 /** Why a frame could not be decompressed, in one clause. */
 export function describeFrameError(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const code = (error as NodeJS.ErrnoException).code;
+  const code = systemErrorCode(error);
   if (code === 'Z_BUF_ERROR') return 'the frame is cut short';
   if (code === 'ERR_BUFFER_TOO_LARGE') return 'it holds more bytes than announced';
-  return code?.startsWith('ZSTD_') === true ? `${error.message} (${code})` : error.message;
+  return code?.startsWith('ZSTD_') === true ? `${messageOf(error)} (${code})` : messageOf(error);
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { Environment } from '../core/environment.js';
 import { PrlError } from '../core/errors.js';
 import { normalizeBaseUrl } from '../core/upload/base-url.js';
+import { systemErrorCode } from './run-fault.js';
 
 /** A value and where it came from, as a person would say it: `--url`, `PRIME_TEAM_ID`, a file's path, `default`. */
 export type Setting<T> = { readonly value: T; readonly origin: string };
@@ -122,9 +123,7 @@ async function readLayer(path: string, notices: string[]): Promise<Layer> {
   try {
     text = await readText(path);
   } catch (error) {
-    notices.push(
-      `${path} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'invalid UTF-8'}); it is passed over`,
-    );
+    notices.push(`${path} cannot be read (${systemErrorCode(error) ?? 'invalid UTF-8'}); it is passed over`);
     return { origin: path, fields: {} };
   }
   if (text === null) return { origin: path, fields: {} };
@@ -135,8 +134,9 @@ async function readLayer(path: string, notices: string[]): Promise<Layer> {
 
 /** Null when there is no such file. Throws when it cannot be read or is not UTF-8. */
 async function readText(path: string): Promise<string | null> {
-  const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return null;
+  const bytes = await readFile(path).catch((error: unknown) => {
+    const code = systemErrorCode(error);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
     throw error;
   });
   return bytes === null ? null : new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);

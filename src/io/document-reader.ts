@@ -3,6 +3,7 @@
  * offset where it stands in the document. What lies between the records is reported as structure, so that all bytes
  * of the file are accounted for. Memory is one record.
  */
+import { messageOf } from '../core/errors.js';
 import { JsonCompactor } from '../core/scan/compact.js';
 import type { DamageKind } from '../core/scan/types.js';
 import type { LineEvent } from './chunk-reader.js';
@@ -76,7 +77,7 @@ class DocumentReader {
       try {
         taken = this.#cutter.take(rest);
       } catch (error) {
-        this.fault = reasonOf(error);
+        this.fault = messageOf(error);
         return;
       }
       const piece = rest.subarray(0, taken.length);
@@ -133,7 +134,7 @@ class DocumentReader {
       isSettled = true;
       for (const mark of this.#cutter.end()) yield* this.#follow(mark, NOTHING);
     } catch (error) {
-      const reason = isSettled ? `the document ends too early: ${reasonOf(error)}` : reasonOf(error);
+      const reason = isSettled ? `the document ends too early: ${messageOf(error)}` : messageOf(error);
       yield this.lose(this.offset, isSettled ? 'torn' : 'invalid_json', reason);
       return;
     }
@@ -179,8 +180,4 @@ class RecordBuffer {
     line[this.#length] = LF;
     return line;
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

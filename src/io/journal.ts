@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { copyFile, type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { messageOf } from '../core/errors.js';
 import type { Damage } from '../core/scan/types.js';
 import {
   type Decoded,
@@ -21,6 +22,7 @@ import {
 import { ResumeState } from '../core/upload/resume.js';
 import type { BatchRange, RejectedLine, UploadJournal } from '../core/upload/types.js';
 import type { JournalPlaces } from './journal-place.js';
+import { systemErrorCode } from './run-fault.js';
 
 /**
  * Reads bytes of a chunk as they are now, uncompressed.
@@ -112,7 +114,7 @@ export class Journal implements UploadJournal {
     if (writable === null) {
       this.#suspend('no place to keep a journal: neither the run nor the state directory can be written');
     } else {
-      await this.#openFile(join(writable, FILE_NAME)).catch((error: unknown) => this.#suspend(reasonOf(error)));
+      await this.#openFile(join(writable, FILE_NAME)).catch((error: unknown) => this.#suspend(messageOf(error)));
     }
     await this.#checkEvidence();
     if (!this.#isKnownDestination) {
@@ -270,7 +272,7 @@ export class Journal implements UploadJournal {
       await this.#file?.datasync();
     } catch (error) {
       await this.#file?.close().catch(() => {}); // the first failure is the one to tell
-      this.#suspend(reasonOf(error));
+      this.#suspend(messageOf(error));
     } finally {
       this.#writing = null;
     }
@@ -297,12 +299,8 @@ function sampleOf(ranges: readonly RangeEntry[]): RangeEntry[] {
 }
 
 async function readOrEmpty(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return Buffer.alloc(0);
+  return readFile(path).catch((error: unknown) => {
+    if (systemErrorCode(error) === 'ENOENT') return Buffer.alloc(0);
     throw error;
   });
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,4 +1,5 @@
 /** Says in one clause why a file could not be read, without its path: the caller says which file. */
+import { messageOf } from '../core/errors.js';
 
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
@@ -25,5 +26,5 @@ export function describeReadError(error: unknown): string {
   const code = systemErrorCode(error);
   const known = code === null ? undefined : REASONS[code];
   if (known !== undefined) return known;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

@@ -8,6 +8,7 @@ import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { PrlError } from '../core/errors.js';
+import { systemErrorCode } from './run-fault.js';
 
 export type RunLock = { release(): Promise<void> };
 
@@ -56,7 +57,7 @@ async function tryCreate(path: string, self: Owner): Promise<'created' | 'taken'
     await link(draft, path);
     return 'created';
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EEXIST' ? 'taken' : 'impossible';
+    return systemErrorCode(error) === 'EEXIST' ? 'taken' : 'impossible';
   } finally {
     await unlink(draft).catch(() => {}); // not written, or already gone
   }
@@ -105,7 +106,7 @@ function processExists(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it lives, under another user
+    return systemErrorCode(error) === 'EPERM'; // it lives, under another user
   }
 }
 

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Agent, Dispatcher } from 'undici';
-import { PrlError } from '../core/errors.js';
+import { messageOf, PrlError } from '../core/errors.js';
 import { readError } from '../core/upload/answer.js';
 import { MAX_ANSWER_BYTES, MAX_REDIRECTS, PROGRESS_TIMEOUT_MS, READ_ATTEMPTS } from '../core/upload/limits.js';
 import { backoffMs } from '../core/upload/retry.js';
@@ -182,8 +182,7 @@ function parsePage(text: string, idKey: string, resource: string): Page {
     const cursor = page.next_cursor;
     return { items, nextCursor: typeof cursor === 'string' && cursor !== '' ? cursor : null };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new PrlError('PRL_ERR_INTEGRITY', `the service's page of ${resource} cannot be read: ${reason}`);
+    throw new PrlError('PRL_ERR_INTEGRITY', `the service's page of ${resource} cannot be read: ${messageOf(error)}`);
   }
 }
 

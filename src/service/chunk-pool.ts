@@ -7,6 +7,7 @@
 import { type FileHandle, mkdir, open, readdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { PrlError } from '../core/errors.js';
+import { systemErrorCode } from '../io/run-fault.js';
 
 const CHUNK_NAME = /^([0-9]{5,})\.jsonl$/;
 
@@ -126,7 +127,7 @@ export class ChunkPool {
     try {
       return await open(file, 'r+');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (systemErrorCode(error) !== 'ENOENT') throw error;
     }
     const created = await open(file, 'wx+');
     await syncDirectory(this.#directory);

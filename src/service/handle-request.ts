@@ -1,6 +1,7 @@
 /** One request, from its head to its answer: who asks, for what, under which fault, and how an error is told. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { systemErrorCode } from '../io/run-fault.js';
 import { deleteRun, deleteTrace } from './deletes.js';
 import { getEpisode, getRawEpisode, listEpisodes } from './episode-reads.js';
 import type { FaultInjector } from './fault-injector.js';
@@ -174,7 +175,7 @@ async function tellError({ request, response, context }: Exchange, error: unknow
 
 /** A full or failing disk is the service declining, for now; anything else is our fault. */
 function failureOf(error: unknown): Refusal {
-  const { code = '' } = error as { code?: string };
+  const code = systemErrorCode(error) ?? '';
   const isDisk = DISK_ERRORS.has(code) || [SQLITE_IOERR, SQLITE_FULL].includes(sqliteCode(error) ?? 0);
   if (!isDisk) return new Refusal(500, 'internal_error', 'the service failed: see its log');
   const message = `the disk of the service does not take the request (${code}): no receipt is given, try again later`;

@@ -1,5 +1,6 @@
 /** The traces part as uncompressed bytes: gzip undone as it streams, at the reader's pace, so a bomb costs no memory. */
 import { createGunzip, type Gunzip } from 'node:zlib';
+import { messageOf } from '../core/errors.js';
 import { Refusal, rejected } from './refusal.js';
 
 /** Bytes zlib hands over at a time; what a bomb can make us hold. */
@@ -62,8 +63,7 @@ function drained(gunzip: Gunzip): Promise<void> {
 }
 
 function notGzip(error: unknown): Refusal {
-  const reason = error instanceof Error ? error.message : String(error);
-  return rejected('malformed_encoding', `the traces part is not one whole gzip stream: ${reason}`);
+  return rejected('malformed_encoding', `the traces part is not one whole gzip stream: ${messageOf(error)}`);
 }
 
 /** Reads on to the end and throws everything away. */

@@ -1,5 +1,6 @@
 /** Why a data directory could not be opened, as an error a user can act on. */
-import { PrlError, type PrlErrorCode } from '../core/errors.js';
+import { messageOf, PrlError, type PrlErrorCode } from '../core/errors.js';
+import { systemErrorCode } from '../io/run-fault.js';
 import {
   SQLITE_CANTOPEN,
   SQLITE_CORRUPT,
@@ -25,9 +26,8 @@ export function openError(directory: string, error: unknown): unknown {
 }
 
 function bySystem(error: unknown): Explanation | null {
-  const { code } = error as { code?: string };
-  const reason = error instanceof Error ? error.message : String(error);
-  switch (code) {
+  const reason = messageOf(error);
+  switch (systemErrorCode(error)) {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
@@ -44,7 +44,7 @@ function bySystem(error: unknown): Explanation | null {
 }
 
 function byDatabase(error: unknown): Explanation | null {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = messageOf(error);
   switch (sqliteCode(error)) {
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:

@@ -1,7 +1,7 @@
 /** The embedded traces service as a whole: a store, a listening socket, and an end that loses nothing (cli.md, `prl serve`). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { PrlError } from '../core/errors.js';
+import { messageOf, PrlError } from '../core/errors.js';
 import { FaultInjector } from './fault-injector.js';
 import { type Faults, NO_FAULTS } from './faults.js';
 import { handleRequest } from './handle-request.js';
@@ -136,8 +136,7 @@ function unsafeHost(host: string): PrlError {
 }
 
 function cannotBind(host: string, port: number, error: unknown): PrlError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new PrlError('PRL_ERR_USAGE', `cannot listen on ${host} port ${port}: ${reason}`, {
+  return new PrlError('PRL_ERR_USAGE', `cannot listen on ${host} port ${port}: ${messageOf(error)}`, {
     hint: 'choose another --port, or 0 for any free one',
     cause: error,
   });

@@ -1,5 +1,6 @@
 /** What an upload says about itself before its records: the headers and the metadata part (spec 06 section 2). */
 import type { IncomingHttpHeaders } from 'node:http';
+import { messageOf } from '../core/errors.js';
 import type { LineFormat } from '../core/scan/types.js';
 import type { ServiceLimits } from './limits.js';
 import { rejected } from './refusal.js';
@@ -52,7 +53,7 @@ function parseObject(bytes: Buffer): Record<string, unknown> {
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch (error) {
-    throw invalid(`not JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw invalid(`not JSON: ${messageOf(error)}`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid('it must be a JSON object');
   return value as Record<string, unknown>;
