@@ -6,8 +6,9 @@ import { createHash } from 'node:crypto';
 import { PrlError } from '../core/errors.js';
 import { LineFramer } from '../core/scan/framing.js';
 import type { FramedLine } from '../core/scan/types.js';
+import { MAX_LINE_BYTES } from '../core/upload/limits.js';
 import { openChunk, openChunkFile } from './chunk-open.js';
-import { DEFAULT_MAX_LINE_BYTES, readLines } from './chunk-reader.js';
+import { readLines } from './chunk-reader.js';
 import type { ChunkSource } from './chunk-source.js';
 import { describeReadError } from './run-fault.js';
 import type { ChunkFile } from './run-types.js';
@@ -90,7 +91,7 @@ async function readDocumentTail(file: ChunkFile, end: number, length: number): P
 export async function readLineAt(
   file: ChunkFile,
   offset: number,
-  maxLineBytes = DEFAULT_MAX_LINE_BYTES,
+  maxLineBytes = MAX_LINE_BYTES,
 ): Promise<FramedLine | null> {
   const source = await open(file, openChunk);
   try {

@@ -4,14 +4,12 @@
  */
 import { LineFramer } from '../core/scan/framing.js';
 import type { DamageKind, FramedLine } from '../core/scan/types.js';
+import { MAX_LINE_BYTES } from '../core/upload/limits.js';
 import { openChunk } from './chunk-open.js';
 import type { ChunkPiece, ChunkSource } from './chunk-source.js';
 import { type ReadDocumentOptions, readDocument } from './document-reader.js';
 import { describeReadError } from './run-fault.js';
 import type { ChunkFile } from './run-types.js';
-
-/** Lines up to this many bytes, without LF but with CR, are handed out whole (spec 06 section 3). */
-export const DEFAULT_MAX_LINE_BYTES = 67_108_864;
 
 /** Uncompressed bytes that need not be read again; begins at the start of a line and ends behind an LF. */
 export type SkipRange = {
@@ -26,6 +24,7 @@ export type ReadLinesOptions = {
   readonly skip?: readonly SkipRange[];
   /** Uncompressed offset to stop at; default: all that was there when the run was opened. */
   readonly endOffset?: number;
+  /** Longest line that is handed out whole, without LF but with CR; default the 64 MiB that the service takes. */
   readonly maxLineBytes?: number;
   readonly signal?: AbortSignal;
 };
@@ -68,7 +67,7 @@ export async function* readLines(file: ChunkFile, options: ReadLinesOptions = {}
 }
 
 /** A document is read whole: where a record ends only its structure tells. */
-function documentOptions({ maxLineBytes = DEFAULT_MAX_LINE_BYTES, signal }: ReadLinesOptions): ReadDocumentOptions {
+function documentOptions({ maxLineBytes = MAX_LINE_BYTES, signal }: ReadLinesOptions): ReadDocumentOptions {
   return signal === undefined ? { maxLineBytes } : { maxLineBytes, signal };
 }
 
@@ -78,7 +77,7 @@ async function* readGaps(
   options: ReadLinesOptions,
 ): AsyncGenerator<LineEvent, void> {
   const end = options.endOffset ?? file.uncompressedBytes ?? Number.POSITIVE_INFINITY;
-  const maxLineBytes = options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES;
+  const maxLineBytes = options.maxLineBytes ?? MAX_LINE_BYTES;
   const framer = new LineFramer({ startOffset: 0, startLineNumber: 1, maxLineBytes });
   let gapStart = 0;
   for (const skip of options.skip ?? []) {

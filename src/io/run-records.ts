@@ -4,7 +4,8 @@
  */
 import { LineClassifier, type LineContent } from '../core/scan/classify.js';
 import type { Damage, StreamRecord } from '../core/scan/types.js';
-import { DEFAULT_MAX_LINE_BYTES, type LostRange, readLines, type SkipRange } from './chunk-reader.js';
+import { MAX_LINE_BYTES } from '../core/upload/limits.js';
+import { type LostRange, readLines, type SkipRange } from './chunk-reader.js';
 import type { ChunkFile, Run } from './run-types.js';
 
 export type ReadRecordsOptions = {
@@ -66,12 +67,12 @@ class FileReader {
       file: file.relativePath,
       chunk: file.chunk,
       lenient: options.lenient ?? false,
-      maxLineBytes: options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES,
+      maxLineBytes: options.maxLineBytes ?? MAX_LINE_BYTES,
     });
   }
 
   async *events(): AsyncGenerator<RunEvent, void> {
-    const { signal, maxLineBytes = DEFAULT_MAX_LINE_BYTES } = this.#options;
+    const { signal, maxLineBytes = MAX_LINE_BYTES } = this.#options;
     const skip = this.#file.form === 'document' ? [] : (this.#options.skip?.(this.#file) ?? []);
     const options = { skip, maxLineBytes, ...(signal === undefined ? {} : { signal }) };
     let loss: Damage | null = null;

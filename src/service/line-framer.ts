@@ -1,12 +1,14 @@
-/** Cuts a stream of bytes into lines at LF (0x0A) only, holding one line at most (spec 03 section 1). */
+/**
+ * Cuts a stream of bytes into lines at LF (0x0A) only, holding one line at most (spec 03 section 1). Not the framer of
+ * core/scan: that one passes over a line that is too long and keeps its buffer for the next line; here such a line ends
+ * the upload at once, and between two lines nothing is held, as many uploads share the memory.
+ */
 
 /** One line with its exact bytes; `bytes` keeps the LF, when there was one. */
 export type Line = {
   /** 1-based; every physical line counts. */
   readonly lineNumber: number;
   readonly bytes: Buffer;
-  /** Length without the LF, with a CR. */
-  readonly contentBytes: number;
 };
 
 /** Fed with parts of any size; calls back for every line, in order. */
@@ -47,7 +49,7 @@ export class LineFramer {
     const bytes = this.#held.length === 0 ? last : Buffer.concat([...this.#held, last], contentBytes + lfBytes);
     this.#held = [];
     this.#heldBytes = 0;
-    return { lineNumber: this.#lineNumber, bytes, contentBytes };
+    return { lineNumber: this.#lineNumber, bytes };
   }
 
   #hold(part: Buffer): void {
