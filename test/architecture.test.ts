@@ -130,6 +130,14 @@ describe('core', () => {
   );
 });
 
+test('every next step reads on from `next:`: lower case, no full stop', () => {
+  const hints = sources.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(/\bhint: *(['`])((?:(?!\1).)*)\1/g)].map(([, , hint = '']) => hint),
+  );
+  expect(hints.length).toBeGreaterThan(20);
+  expect(hints.filter((hint) => !/^[^A-Z].*[^.]$/.test(hint))).toEqual([]);
+});
+
 describe('packages', () => {
   const { dependencies, files }: { dependencies: Record<string, string>; files: string[] } = JSON.parse(
     readFileSync('package.json', 'utf8'),

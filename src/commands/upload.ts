@@ -191,6 +191,6 @@ function throwFailureOf({ stopped, verified, journal }: UploadOutcome, command: 
   throw new PrlError(
     'PRL_ERR_INTEGRITY',
     `${verified.differences.length} differences between the run and what the service gives back; the first: ${first?.message}`,
-    { hint: 'The run on disk is the truth: remove its journal (monitors/prl) and upload it again.' },
+    { hint: 'the run on disk is the truth: remove its journal (monitors/prl) and upload it again' },
   );
 }

@@ -18,7 +18,7 @@ export type PrlErrorCode =
   | 'PRL_ERR_THRESHOLD';
 
 export type PrlErrorOptions = {
-  /** What the user can do next, one sentence; printed after the cause. */
+  /** What the user can do next, printed as `next: …`: one clause, lower case, without a full stop. */
   readonly hint?: string;
   /** The error underneath, kept for the debug log. */
   readonly cause?: unknown;

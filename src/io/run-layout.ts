@@ -193,7 +193,7 @@ export async function listDirectory(path: string): Promise<readonly Dirent[]> {
 
 function unreadable(path: string, cause: unknown): PrlError {
   return new PrlError('PRL_ERR_DAMAGED', `cannot read ${path}: ${describeReadError(cause)}`, {
-    hint: 'Check the owner and mode of the directory and of those above it.',
+    hint: 'check the owner and mode of the directory and of those above it',
     cause,
   });
 }

@@ -140,7 +140,7 @@ function lockedBy(owner: Owner, path: string): PrlError {
     'PRL_ERR_LOCKED',
     `another prl owns this run: pid ${owner.pid} on ${owner.host}, for ${ageSeconds} s`,
     {
-      hint: `Wait for it or stop it. If it cannot be alive any more, remove ${path}.`,
+      hint: `wait for it or stop it; if it cannot be alive any more, remove ${path}`,
     },
   );
 }

@@ -53,21 +53,21 @@ export async function isDocument(file: ChunkFile): Promise<boolean> {
 const REFUSALS: Partial<Readonly<Record<Sniffed, { readonly what: string; readonly hint: string }>>> = {
   v0: {
     what: 'v0 rollouts of an early verifiers, which carry no episodes',
-    hint: 'Run the evaluation again with a newer verifiers, one that writes traces.jsonl.',
+    hint: 'run the evaluation again with a newer verifiers, one that writes traces.jsonl',
   },
   index: {
     what: 'the index of a stream, not the stream',
-    hint: 'Give the run directory, or the stream beside the index.',
+    hint: 'give the run directory, or the stream beside the index',
   },
-  annotation: { what: 'annotation updates, not episodes', hint: 'Give the run directory.' },
-  delta: { what: 'deltas of an episode in flight, not episodes', hint: 'Give the run directory.' },
+  annotation: { what: 'annotation updates, not episodes', hint: 'give the run directory' },
+  delta: { what: 'deltas of an episode in flight, not episodes', hint: 'give the run directory' },
   text: {
     what: 'no JSON lines',
-    hint: 'Give a run directory, or a file of episodes: .jsonl, .jsonl.zst or .json.',
+    hint: 'give a run directory, or a file of episodes: .jsonl, .jsonl.zst or .json',
   },
   unknown: {
     what: 'JSON that is neither an episode nor a trace',
-    hint: 'An episode is an object with an array "traces", a bare trace one with "nodes".',
+    hint: 'an episode is an object with an array "traces", a bare trace one with "nodes"',
   },
 };
 

@@ -72,6 +72,6 @@ async function refuseOutside(directory: string, root: string): Promise<void> {
   const target = await realpath(directory);
   if (target === root || target.startsWith(root + sep)) return;
   throw new PrlError('PRL_ERR_DAMAGED', `${directory} is a symbolic link that leads out of the run to ${target}`, {
-    hint: 'Links are not followed out of a run; give the directory it leads to as RUN.',
+    hint: 'links are not followed out of a run; give the directory it leads to as RUN',
   });
 }

@@ -46,7 +46,7 @@ export async function openRun(path: string, options: OpenRunOptions = {}): Promi
   if (kind === 'file') return openFile(real, options);
   if (kind === 'directory') return openDirectory(real, options);
   throw new PrlError('PRL_ERR_USAGE', `${path} is neither a file nor a directory`, {
-    hint: 'Pipe it into standard input and give - as RUN.',
+    hint: 'pipe it into standard input and give - as RUN',
   });
 }
 
@@ -59,7 +59,7 @@ async function resolve(path: string): Promise<string> {
       throw new PrlError('PRL_ERR_NOT_FOUND', `no such run or file: ${path}`, { cause });
     }
     throw new PrlError('PRL_ERR_DAMAGED', `cannot read ${path}: ${describeReadError(cause)}`, {
-      hint: 'Check the owner and mode of the path and of the directories above it.',
+      hint: 'check the owner and mode of the path and of the directories above it',
       cause,
     });
   }
@@ -101,7 +101,7 @@ async function openDirectory(directory: string, options: OpenRunOptions): Promis
     'PRL_ERR_USAGE',
     `${directory} is no run: none of these was found in it or above it: ${LAYOUT_RULES.join('; ')}`,
     {
-      hint: 'Give a run directory, a directory inside one, or a .jsonl, .jsonl.zst or .json file.',
+      hint: 'give a run directory, a directory inside one, or a .jsonl, .jsonl.zst or .json file',
     },
   );
 }
@@ -110,7 +110,7 @@ function runCollection(directory: string, candidates: readonly string[]): PrlErr
   const shown = candidates.slice(0, MAX_CANDIDATES).join(', ');
   const rest = candidates.length > MAX_CANDIDATES ? ` and ${candidates.length - MAX_CANDIDATES} more` : '';
   return new PrlError('PRL_ERR_USAGE', `${directory} holds ${candidates.length} runs: ${shown}${rest}`, {
-    hint: 'Give one of them as RUN.',
+    hint: 'give one of them as RUN',
   });
 }
 
@@ -143,7 +143,7 @@ async function openDetected(found: Detection, options: OpenRunOptions): Promise<
         'PRL_ERR_USAGE',
         `${root} holds v0 results of an early verifiers (results.jsonl with metadata.json)`,
         {
-          hint: 'They carry no episodes. Run the evaluation again with a newer verifiers, one that writes traces.jsonl.',
+          hint: 'they carry no episodes: run the evaluation again with a newer verifiers, one that writes traces.jsonl',
         },
       );
   }

@@ -58,12 +58,12 @@ export function checkAccess(access: ServiceAccess): URL {
       'PRL_ERR_USAGE',
       `${base.origin} is plain HTTP on another machine; key and records would travel in clear`,
       {
-        hint: 'Use https, or --insecure if the network is yours.',
+        hint: 'use https, or --insecure if the network is yours',
       },
     );
   }
   if (access.apiKey === '' && !isLoopbackHost(base.hostname)) {
-    throw new PrlError('PRL_ERR_USAGE', `no API key for ${base.origin}`, { hint: 'Set PRIME_API_KEY.' });
+    throw new PrlError('PRL_ERR_USAGE', `no API key for ${base.origin}`, { hint: 'set PRIME_API_KEY' });
   }
   return base;
 }

@@ -18,7 +18,7 @@ export function normalizeBaseUrl(text: string): string {
   }
   if (url.username !== '' || url.password !== '') {
     throw new PrlError('PRL_ERR_USAGE', 'the service URL holds a user name or password', {
-      hint: 'Give the key by PRIME_API_KEY and the URL without credentials.',
+      hint: 'give the key by PRIME_API_KEY and the URL without credentials',
     });
   }
   if (url.search !== '' || url.hash !== '') {

@@ -56,7 +56,7 @@ function missingRunId({ chunk, offset, lineNumber }: StreamRecord): PrlError {
   return new PrlError(
     'PRL_ERR_USAGE',
     `the record on line ${lineNumber} of chunk ${chunk} (byte ${offset}) names no run, and none was given`,
-    { hint: 'Give one with --run-id or PRL_RUN_ID, or send the records as they are with --no-stamp.' },
+    { hint: 'give one with --run-id or PRL_RUN_ID, or send the records as they are with --no-stamp' },
   );
 }
 
