@@ -331,5 +331,5 @@ function noRunId(run: Run, first: StreamRecord): PrlError {
 function waitingOf(waiting: UploaderSnapshot['waiting']): UploadSnapshot['waiting'] {
   if (waiting === null) return null;
   const untilAtMs = Date.now() + Math.max(0, waiting.untilMs - monotonicClock.nowMs());
-  return { untilAtMs, asked: true, code: waiting.code };
+  return { untilAtMs, asked: waiting.isAsked, code: waiting.code };
 }

@@ -23,8 +23,8 @@ export type DeliveryStatus = {
   readonly wireBytes: number;
   readonly retries: number;
   readonly inFlight: { readonly requests: number; readonly bytes: number };
-  /** While the gate is closed: until when (monotonic) and the code that closed it. */
-  readonly waiting: { readonly untilMs: number; readonly code: string } | null;
+  /** While the gate is closed: until when (monotonic), the code that closed it, and whether the service named the time. */
+  readonly waiting: { readonly untilMs: number; readonly code: string; readonly isAsked: boolean } | null;
 };
 
 /** Why a batch got no verdict: the attempts are used up, or the service asks for more patience than allowed. */
@@ -46,7 +46,7 @@ export class Delivery {
   #retries = 0;
   #inFlightRequests = 0;
   #inFlightBytes = 0;
-  #gateCode = '';
+  #closedBy = { code: '', isAsked: false };
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
@@ -62,7 +62,7 @@ export class Delivery {
       wireBytes: this.#wireBytes,
       retries: this.#retries,
       inFlight: { requests: this.#inFlightRequests, bytes: this.#inFlightBytes },
-      waiting: untilMs === null ? null : { untilMs, code: this.#gateCode },
+      waiting: untilMs === null ? null : { untilMs, ...this.#closedBy },
     };
   }
 
@@ -98,7 +98,7 @@ export class Delivery {
     // 0 is a time in the past: no wish, so the own back-off holds (U10).
     const askedMs = attempt.retryAfterMs === null || attempt.retryAfterMs === 0 ? null : attempt.retryAfterMs;
     if (askedMs !== null) this.#gate.close(askedMs + random * Math.min(askedMs / 10, MAX_ASKED_JITTER_MS));
-    if (askedMs !== null || pass.isProbe) this.#gateCode = attempt.code;
+    if (askedMs !== null || pass.isProbe) this.#closedBy = { code: attempt.code, isAsked: askedMs !== null };
     this.#gate.leave(pass, false, askedMs ?? ownMs);
     return askedMs === null ? ownMs : null;
   }
