@@ -1,6 +1,6 @@
 /** Episode summaries: one with its members' totals, a filtered list, the raw envelope (spec 06 section 1). */
 import { formatInstant } from './instant.js';
-import { Conditions, listRows, readPage } from './listing.js';
+import { addContexts, addCopies, Conditions, listRows, readPage } from './listing.js';
 import { QueryValues } from './query-values.js';
 import { Refusal } from './refusal.js';
 import type { Store } from './store.js';
@@ -33,9 +33,7 @@ export function listEpisodes(store: Store, owner: string, search: URLSearchParam
     .when('e.has_error = ?', query.flag('has_error'))
     .when('e.created_at_us >= ?', query.instantUs('created_after'))
     .when('e.created_at_us < ?', query.instantUs('created_before'));
-  const uploadIds = query.texts('upload_id');
-  if (uploadIds.length === 0) conditions.add(NEWEST_IN_RUN);
-  else conditions.add('u.digest IN (SELECT value FROM json_each(?))', JSON.stringify(uploadIds));
+  addCopies(conditions, query, NEWEST_IN_RUN);
   addMemberFilters(conditions, query);
   const page = readPage(query);
   query.finish();
@@ -109,10 +107,7 @@ function addMemberFilters(conditions: Conditions, query: QueryValues): void {
     .when('t.run_step = ?', query.integer('run_step', steps))
     .when('t.run_step >= ?', query.integer('step_min', steps))
     .when('t.run_step <= ?', query.integer('step_max', steps));
-  for (const [key, value] of query.context()) {
-    members.add('EXISTS (SELECT 1 FROM contexts c WHERE c.upload_key = t.upload_key AND c.key = ? AND c.value = ?)');
-    members.values.push(key, value);
-  }
+  addContexts(members, query);
   if (members.sql === '') return;
   conditions.add(
     `EXISTS (SELECT 1 FROM traces t WHERE t.owner = e.owner AND t.episode_id = e.episode_id AND ${members.sql})`,

@@ -33,6 +33,19 @@ export class Conditions {
   }
 }
 
+/** The filters `context.<key>`, on the uploads of the traces of alias `t`. */
+export function addContexts(conditions: Conditions, query: QueryValues): void {
+  const sql = 'EXISTS (SELECT 1 FROM contexts c WHERE c.upload_key = t.upload_key AND c.key = ? AND c.value = ?)';
+  for (const [key, value] of query.context()) conditions.add(sql, key, value);
+}
+
+/** The filter `upload_id`, repeatable, on alias `u`: copies as those uploads stored them, else what `newest` selects. */
+export function addCopies(conditions: Conditions, query: QueryValues, newest: string): void {
+  const uploadIds = query.texts('upload_id');
+  if (uploadIds.length === 0) conditions.add(newest);
+  else conditions.add('u.digest IN (SELECT value FROM json_each(?))', JSON.stringify(uploadIds));
+}
+
 export type Page = { readonly limit: number; readonly cursor: string | null };
 
 /** `limit` 1 to 100, default 50; an empty cursor is none. */

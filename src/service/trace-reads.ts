@@ -1,6 +1,6 @@
 /** Trace summaries: one, a filtered list, the members of an episode (spec 06 section 1). */
 import { formatInstant } from './instant.js';
-import { Conditions, type Listing, listRows, readPage } from './listing.js';
+import { addContexts, addCopies, Conditions, type Listing, listRows, readPage } from './listing.js';
 import { QueryValues } from './query-values.js';
 import { Refusal, rejected } from './refusal.js';
 import type { Store } from './store.js';
@@ -37,9 +37,7 @@ const NEWEST_IN_RUN = `NOT EXISTS (SELECT 1 FROM traces n WHERE n.owner = t.owne
 export function listTraces(store: Store, owner: string, search: URLSearchParams): SummaryPage {
   const query = new QueryValues(search);
   const conditions = filterTraces(new Conditions().add('t.owner = ?', owner), query);
-  const uploadIds = query.texts('upload_id');
-  if (uploadIds.length === 0) conditions.add(NEWEST_IN_RUN);
-  else conditions.add('u.digest IN (SELECT value FROM json_each(?))', JSON.stringify(uploadIds));
+  addCopies(conditions, query, NEWEST_IN_RUN);
   const sort = query.text('sort') ?? 'created_at';
   const sortColumn = Object.hasOwn(SORT_COLUMNS, sort) ? SORT_COLUMNS[sort] : undefined;
   if (sortColumn === undefined) {
@@ -110,10 +108,7 @@ function filterTraces(conditions: Conditions, query: QueryValues): Conditions {
     .when('t.is_truncated = ?', query.flag('is_truncated'))
     .when('t.created_at_us >= ?', query.instantUs('created_after'))
     .when('t.created_at_us < ?', query.instantUs('created_before'));
-  for (const [key, value] of query.context()) {
-    conditions.add('EXISTS (SELECT 1 FROM contexts c WHERE c.upload_key = t.upload_key AND c.key = ? AND c.value = ?)');
-    conditions.values.push(key, value);
-  }
+  addContexts(conditions, query);
   return conditions;
 }
 
