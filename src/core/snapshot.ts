@@ -6,7 +6,7 @@
 /** Where an upload stands. `plan` reads the run, `send` hands it over, `verify` reads it back. */
 export type UploadPhase = 'plan' | 'send' | 'verify' | 'done';
 
-/** Episodes and the bytes of their lines. */
+/** Episodes (lines; of a run of bare traces, those) and the uncompressed bytes of them as they travel. */
 export type EpisodeTotals = { readonly episodes: number; readonly bytes: number };
 
 /** One moment of an upload. All counts start at 0 and never fall, except `queued` and `inFlight`. */

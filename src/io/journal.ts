@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../core/errors.js';
 import type { Damage } from '../core/scan/types.js';
+import type { EpisodeTotals } from '../core/snapshot.js';
 import {
   type Decoded,
   type Destination,
@@ -47,9 +48,6 @@ export type JournalOptions = {
   /** Told once of each thing a user should know: damage set aside, a rewritten chunk, a journal that cannot be kept. */
   readonly onNotice: (message: string) => void;
 };
-
-/** Totals of what is stored, as sent. */
-export type CommittedTotals = { readonly episodes: number; readonly bytes: number };
 
 const FILE_NAME = 'journal';
 /** Places compared in each chunk when a journal is opened; a read in a sealed chunk costs a frame of 4 MiB. */
@@ -90,7 +88,7 @@ export class Journal implements UploadJournal {
   }
 
   /** Episodes (lines) and bytes that the service has confirmed for this destination. */
-  get committed(): CommittedTotals {
+  get committed(): EpisodeTotals {
     let episodes = 0;
     let bytes = 0;
     for (const ranges of this.#stored.values()) {

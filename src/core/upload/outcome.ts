@@ -1,7 +1,7 @@
 /** What one run's upload came to, as plain data: for the report, the JSON document and the library. No logic. */
 import type { PrlErrorCode } from '../errors.js';
 import type { Damage } from '../scan/types.js';
-import type { Totals } from './tally.js';
+import type { EpisodeTotals } from '../snapshot.js';
 import type { RejectedLine } from './types.js';
 import type { UploadTotals } from './uploader.js';
 import type { VerifyResult } from './verify.js';
@@ -10,9 +10,9 @@ export type UploadOutcome = {
   /** The run the episodes belong to; null when the records name none and none was written into them. */
   readonly runId: string | null;
   /** Every record of the run: stored now, stored earlier, or rejected. Of a partial upload: as far as it was read. */
-  readonly plan: Totals;
+  readonly plan: EpisodeTotals;
   readonly sent: UploadTotals;
-  readonly already: Totals;
+  readonly already: EpisodeTotals;
   /** In the order of the run, those of earlier uploads included. */
   readonly rejected: readonly RejectedLine[];
   /** In the order of the run, that of earlier uploads included. */
@@ -34,5 +34,5 @@ export type UploadPlan = Pick<UploadOutcome, 'runId' | 'plan' | 'already' | 'rej
   /** Requests that would carry what is not stored yet. */
   readonly requests: number;
   /** Episodes and bytes of those requests. */
-  readonly toSend: Totals;
+  readonly toSend: EpisodeTotals;
 };

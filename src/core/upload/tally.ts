@@ -3,14 +3,12 @@
  * will not be stored. Counts are of this command; bytes are those that travel. No I/O.
  */
 import type { Damage } from '../scan/types.js';
+import type { EpisodeTotals } from '../snapshot.js';
 import type { BatchLine, RejectedLine } from './types.js';
-
-/** Episodes (lines) and their bytes. */
-export type Totals = { readonly episodes: number; readonly bytes: number };
 
 export class UploadTally {
   /** Stored by an earlier upload, as its journal says. */
-  readonly already: Totals;
+  readonly already: EpisodeTotals;
   readonly #damages = new Map<string, Damage>();
   readonly #rejected = new Map<string, RejectedLine>();
   readonly #read = { episodes: 0, bytes: 0 };
@@ -18,7 +16,7 @@ export class UploadTally {
 
   /** @param known what the journal tells of bytes that are not read again */
   constructor(
-    already: Totals,
+    already: EpisodeTotals,
     known: { readonly rejected: readonly RejectedLine[]; readonly damages: readonly Damage[] },
   ) {
     this.already = already;
@@ -49,7 +47,7 @@ export class UploadTally {
   }
 
   /** Every record of the run that was read or is known: to send, stored already, or left out. */
-  get planned(): Totals {
+  get planned(): EpisodeTotals {
     const parts = [this.#read, this.already, this.#leftOut];
     return {
       episodes: parts.reduce((sum, part) => sum + part.episodes, 0),
@@ -58,7 +56,7 @@ export class UploadTally {
   }
 
   /** Lines that went into batches of this command. */
-  get read(): Totals {
+  get read(): EpisodeTotals {
     return this.#read;
   }
 
