@@ -11,6 +11,9 @@ import { describeFailure, type Failure, failureDocument, failureLines } from './
 import { Output } from './output.js';
 import { Interrupt } from './signals.js';
 
+/** A list in the help of a command: names and what they mean. */
+export type HelpList = { readonly header: string; readonly entries: readonly (readonly [string, string])[] };
+
 /**
  * Base of all commands. Inside `run`, a subclass has `this.output`, `this.interrupt` and `this.finish(status)`; it throws
  * PrlError for what it foresees, and never calls `process.exit`.
@@ -24,6 +27,9 @@ export abstract class PrlCommand extends Command {
 
   /** Exit statuses beyond 0, 1, 2, 130 and 143 that the command can end with; listed in its help. */
   static exitStatuses: readonly number[] = [];
+
+  /** Lists in the help of the command: its environment variables, the values of a flag. */
+  static helpLists: readonly HelpList[] = [];
 
   #output: Output | null = null;
   #interrupt: Interrupt | null = null;

@@ -40,6 +40,8 @@ function failureOf(code: PrlErrorCode, message: string, hint: string | null, err
 function parserMessage(message: string): string {
   return message
     .replace(/\n?See more help with --help\s*$/, '')
+    .replace(/^The following errors? occurred:\s*/, '')
+    .replace(/(--[\w-]+)=true\b/g, '$1')
     .replace(/^Parsing (--\S+)\s+/, '$1: ')
     .trim();
 }

@@ -44,6 +44,14 @@ export const rateFlag = custom<number, Bounds>({
   parse: async (text, _context, options) => within(parseRate(text), text, options, writeRate),
 });
 
+/** A flag holding text; `--url "$UNSET"` is a mistake, never the default. */
+export const textFlag = custom<string>({
+  parse: async (text) => {
+    if (text.trim() !== '') return text;
+    throw new PrlError('PRL_ERR_USAGE', 'it is empty', { hint: 'give it a value or leave the flag out' });
+  },
+});
+
 /** A flag holding a whole number: `--concurrency 4`. Range checked by oclif. */
 export const countFlag = integer;
 

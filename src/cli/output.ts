@@ -134,6 +134,12 @@ export class Output {
     else this.#noticeSink(line);
   }
 
+  /** Writes a line narrower than the terminal to stderr, without an end; what it returns takes it away again. */
+  placeholder(line: string): () => void {
+    this.#options.stderr.write(line);
+    return () => this.#options.stderr.write('\r\u001b[2K');
+  }
+
   /** Writes one line to stderr in every mode: what failed. */
   failure(line: string): void {
     this.#options.stderr.write(`${line}\n`);

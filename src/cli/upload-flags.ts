@@ -8,10 +8,11 @@ import {
   MAX_BATCH_BYTES,
   MAX_CONCURRENCY,
 } from '../core/upload/limits.js';
-import { countFlag, screenFlags, sizeFlag } from './flags.js';
+import { countFlag, screenFlags, sizeFlag, textFlag } from './flags.js';
 
 export const uploadFlags = {
-  url: Flags.string({
+  url: textFlag({
+    helpValue: '<url>',
     helpGroup: 'SERVICE',
     exclusive: ['local'],
     summary: 'The service. Default: $PRIME_TRACES_URL, else traces_url of ~/.prime/config.json.',
@@ -24,7 +25,8 @@ export const uploadFlags = {
     helpGroup: 'SERVICE',
     summary: 'Allow the API key over plain HTTP to another machine.',
   }),
-  'run-id': Flags.string({
+  'run-id': textFlag({
+    helpValue: '<id>',
     helpGroup: 'RECORDS',
     summary: "The run the episodes belong to. Default: the records' own, else $PRL_RUN_ID, else $RUN_ID.",
   }),
@@ -46,6 +48,7 @@ export const uploadFlags = {
     summary: 'Send only what an earlier upload recorded as rejected.',
   }),
   concurrency: countFlag({
+    helpValue: '<n>',
     helpGroup: 'LIMITS',
     default: DEFAULT_CONCURRENCY,
     min: 1,
@@ -61,6 +64,7 @@ export const uploadFlags = {
     summary: 'Uncompressed bytes a request aims at.',
   }),
   'max-attempts': countFlag({
+    helpValue: '<n>',
     helpGroup: 'LIMITS',
     default: DEFAULT_MAX_ATTEMPTS,
     min: 1,

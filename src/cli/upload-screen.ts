@@ -17,8 +17,8 @@ export type UploadScreenOptions = {
   /** Milliseconds between two plain lines; 0 prints none but the first. */
   readonly intervalMs: number;
   readonly read: () => UploadSnapshot;
-  /** Draws the live view; only called where one is shown, since loading it takes 400 ms. */
-  readonly mount: (read: () => UploadProgress) => Promise<View>;
+  /** Draws the live view; only called where one is shown, since loading it takes 400 ms. Says when that is over. */
+  readonly mount: (read: () => UploadProgress, onLoaded: () => void) => Promise<View>;
 };
 
 /** Starts showing; what it returns ends it, and resolves when the screen is free for the report. */
@@ -33,7 +33,9 @@ export async function showUpload(options: UploadScreenOptions): Promise<() => Pr
   });
   if (screen === 'silent') return async () => {};
   if (screen === 'live') {
-    const view = await options.mount(() => meter.progress());
+    // Until the view is loaded the same place says what is about to happen (demand C7).
+    const intro = format.fit(uploadIntro(read(), format), (process.stderr.columns ?? 80) - 1);
+    const view = await options.mount(() => meter.progress(), output.placeholder(intro));
     output.routeNotices((line) => view.print(line));
     return async () => {
       output.routeNotices(null);

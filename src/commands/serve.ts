@@ -1,7 +1,7 @@
 /** `prl serve`: the embedded traces service in the foreground, until a signal ends it. */
 import { once } from 'node:events';
 import { Flags } from '@oclif/core';
-import { PrlCommand } from '../cli/base-command.js';
+import { type HelpList, PrlCommand } from '../cli/base-command.js';
 import { usualDataDirectory } from '../io/local-service.js';
 import { parseFaults } from '../service/faults.js';
 import { type Service, startService } from '../service/server.js';
@@ -13,19 +13,32 @@ export default class Serve extends PrlCommand {
   static override summary = 'Run the embedded traces service: the wire of Prime Traces, with a database under it.';
 
   static override description =
-    `Prints "listening on http://…" when it accepts requests. Everything it stores lies in the data directory, which
-belongs to one service at a time. A receipt is given only after the batch is on the disk.
+    'Prints "listening on http://…" when it accepts requests. Everything it stores lies in the data directory, which ' +
+    'belongs to one service at a time. A receipt is given only after the batch is on the disk.';
 
-With PRL_SERVE_TOKEN set, every request must carry it as a bearer token; without it, only loopback is served.
+  static override exitStatuses = [7, 8, 9];
 
-Faults are for trials of whatever talks to the service:
-  latency=80ms      added before every answer
-  bandwidth=40MB/s  shared by all uploads and raw documents
-  errors=5%         so many requests are declined with 503, 429 or 502
-  lost-response=1%  so many stored uploads get no receipt: the connection is cut
-  stall=10s         from the first upload on, nothing is read and nothing answered for so long
-  storm=30s         from the first upload on, every request gets 503 and Retry-After for so long
-SIGUSR2 begins the span of stall and storm anew.`;
+  static override helpLists = [
+    {
+      header: 'FAULTS, for trials of whatever talks to the service',
+      entries: [
+        ['latency=80ms', 'added before every answer'],
+        ['bandwidth=40MB/s', 'shared by all uploads and raw documents'],
+        ['errors=5%', 'so many requests are declined with 503, 429 or 502'],
+        ['lost-response=1%', 'so many stored uploads get no receipt: the connection is cut'],
+        ['stall=10s', 'from the first upload on, nothing is read and nothing answered for so long'],
+        ['storm=30s', 'from the first upload on, every request gets 503 and Retry-After for so long'],
+        ['SIGUSR2', 'begins the span of stall and storm anew'],
+      ],
+    },
+    {
+      header: 'ENVIRONMENT',
+      entries: [
+        ['PRL_SERVE_TOKEN', 'every request must carry it as a bearer token; unset, only loopback is served'],
+        ['PRL_DATA_DIR', 'the data directory, without --data'],
+      ],
+    },
+  ] satisfies HelpList[];
 
   static override examples = [
     '<%= config.bin %> <%= command.id %> --port 0',
@@ -33,9 +46,16 @@ SIGUSR2 begins the span of stall and storm anew.`;
   ];
 
   static override flags = {
-    port: Flags.integer({ default: 8083, min: 0, max: 65_535, summary: 'TCP port; 0 takes any free one.' }),
+    port: Flags.integer({
+      helpValue: '<n>',
+      default: 8083,
+      min: 0,
+      max: 65_535,
+      summary: 'TCP port; 0 takes any free one.',
+    }),
     host: Flags.string({
       default: '127.0.0.1',
+      helpValue: '<address>',
       summary: 'Address to bind; other than loopback needs PRL_SERVE_TOKEN.',
     }),
     data: Flags.directory({

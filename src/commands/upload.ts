@@ -1,7 +1,7 @@
 /** `prl upload`: pushes the saved episodes of a run to a Prime Traces service, each exactly once. */
 import { basename } from 'node:path';
 import { Args, type Interfaces } from '@oclif/core';
-import { PrlCommand } from '../cli/base-command.js';
+import { type HelpList, PrlCommand } from '../cli/base-command.js';
 import { EXIT_STATUS } from '../cli/exit-codes.js';
 import { type Format, terminalFormat } from '../cli/format.js';
 import { planReport } from '../cli/plan-report.js';
@@ -14,7 +14,7 @@ import { showUpload } from '../cli/upload-screen.js';
 import { PrlError } from '../core/errors.js';
 import type { UploadOutcome } from '../core/upload/outcome.js';
 import { resolveConfig } from '../io/config.js';
-import { type LocalService, localServiceName, startLocalService } from '../io/local-service.js';
+import { type LocalService, localServiceName, startLocalService, usualDataDirectory } from '../io/local-service.js';
 import { openRun } from '../io/run.js';
 import type { Run } from '../io/run-types.js';
 import { RunUpload, type RunUploadOptions } from '../io/run-upload.js';
@@ -25,8 +25,26 @@ export default class Upload extends PrlCommand {
   static override summary = 'Push the saved episodes of a run to a Prime Traces service, each exactly once.';
 
   static override description =
-    `Stop it and start it at any moment: a journal beside the run remembers what the service has confirmed, and only what is
-missing is sent. A record that the service refuses costs no other record; each is listed with its place and reason.`;
+    'Stop it and start it at any moment: a journal beside the run remembers what the service has confirmed, and only ' +
+    'what is missing is sent. A record that the service refuses costs no other record; each is listed with its place ' +
+    'and reason.';
+
+  static override exitStatuses = [3, 4, 5, 6, 7, 8, 9];
+
+  static override helpLists = [
+    {
+      header: 'ENVIRONMENT',
+      entries: [
+        ['PRIME_API_KEY', 'the API key; else api_key of ~/.prime/config.json'],
+        ['PRIME_TRACES_URL', 'the service, without --url'],
+        ['PRIME_TEAM_ID', 'the team; set but empty is personal'],
+        ['PRIME_CONTEXT', 'a saved context, ~/.prime/environments/<name>.json'],
+        ['PRL_RUN_ID, RUN_ID', 'the run of records that name none'],
+        ['PRL_DATA_DIR', 'data of the embedded service'],
+        ['PRL_STATE_DIR', 'journals of runs that cannot be written, debug logs'],
+      ],
+    },
+  ] satisfies HelpList[];
 
   static override examples = [
     '<%= config.bin %> <%= command.id %> ./run --local --verify',
@@ -50,7 +68,7 @@ missing is sent. A record that the service refuses costs no other record; each i
     const context = parseContext(flags.context ?? []);
     const run = await openRun(args.run);
     for (const notice of run.notices) this.#notice(notice);
-    const service = flags.local && !flags['dry-run'] ? await startLocalService() : null;
+    const service = flags.local && !flags['dry-run'] ? await this.#startLocal(args.run) : null;
     try {
       const upload = new RunUpload({
         ...identityOf(run),
@@ -78,6 +96,14 @@ missing is sent. A record that the service refuses costs no other record; each i
 
   protected override savingNotice(): string {
     return 'saving the journal of what is stored';
+  }
+
+  /** The service takes half a second to come up, and a person is told before (demand C7). */
+  #startLocal(typed: string): Promise<LocalService> {
+    const directory = usualDataDirectory();
+    const { text } = this.#format();
+    this.output.progress(`starting the embedded service for ${text(typed)}, its data in ${text(directory)}`);
+    return startLocalService(directory);
   }
 
   async #target(
@@ -122,8 +148,9 @@ missing is sent. A record that the service refuses costs no other record; each i
       tui: flags.tui,
       intervalMs: flags['progress-interval'],
       read: () => upload.snapshot(),
-      mount: async (read) => {
+      mount: async (read, onLoaded) => {
         const { mountUpload } = await import('../ui/mount.js');
+        onLoaded();
         const onStop = (): void => this.interrupt.raise('SIGINT');
         const { stderr: screen, stdin: keyboard } = process;
         return mountUpload({ screen, keyboard, read, format, version: this.config.version, onStop });

@@ -23,7 +23,6 @@ export type LocalService = {
   close(): Promise<void>;
 };
 
-const READY = /^listening on (http:\/\/\S+)$/m;
 const NAME_FILE = 'service-name';
 const READY_BUDGET_MS = 20_000;
 const CLOSE_BUDGET_MS = 10_000;
@@ -41,12 +40,16 @@ export function usualDataDirectory(): string {
  */
 export async function startLocalService(directory = usualDataDirectory()): Promise<LocalService> {
   const token = randomBytes(24).toString('hex');
-  const child = spawn(process.execPath, [LAUNCHER, 'serve', '--port', '0', '--data', directory, '--exit-with-parent'], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, PRL_SERVE_TOKEN: token },
-    // A Ctrl-C in the terminal is ours to handle: the service has to live until the last receipt is read.
-    detached: true,
-  });
+  const child = spawn(
+    process.execPath,
+    [LAUNCHER, 'serve', '--port', '0', '--data', directory, '--json', '--exit-with-parent'],
+    {
+      stdio: ['pipe', 'pipe', 'pipe'],
+      env: { ...process.env, PRL_SERVE_TOKEN: token },
+      // A Ctrl-C in the terminal is ours to handle: the service has to live until the last receipt is read.
+      detached: true,
+    },
+  );
   const url = await ready(child, directory);
   return { url, token, name: await nameOf(directory), close: () => close(child) };
 }
@@ -69,6 +72,12 @@ async function nameOf(directory: string): Promise<string> {
   return localServiceName(directory);
 }
 
+/** What `prl serve --json` writes on one line: where it listens, or why it does not. */
+type Announcement = {
+  readonly url?: string;
+  readonly error?: { readonly message: string; readonly hint: string | null };
+};
+
 function ready(child: ChildProcess, directory: string): Promise<string> {
   return new Promise((resolve, reject) => {
     let out = '';
@@ -77,32 +86,56 @@ function ready(child: ChildProcess, directory: string): Promise<string> {
       child.kill('SIGKILL');
       reject(new PrlError('PRL_ERR_BUG', `the embedded service did not start within ${READY_BUDGET_MS / 1000} s`));
     }, READY_BUDGET_MS);
-    const settle = (action: () => void) => {
+    const settle = (action: () => void): void => {
       clearTimeout(timer);
-      child.removeAllListeners('exit');
+      child.removeAllListeners('close');
       action();
     };
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-      const url = READY.exec(out)?.[1];
-      if (url) settle(() => resolve(url));
+      out = (out + text).slice(-65_536);
+      const { url } = announcementIn(out);
+      if (url !== undefined) settle(() => resolve(url));
     });
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       err = (err + text).slice(-4096);
     });
-    child.once('error', (error) => settle(() => reject(startError('PRL_ERR_BUG', directory, error.message))));
+    child.once('error', (error) => settle(() => reject(startError('PRL_ERR_BUG', directory, error.message, null))));
     // `close`, not `exit`: by then everything it wrote has been read.
-    child.once('close', (status) => settle(() => reject(startError(codeOf(status), directory, err.trim()))));
+    child.once('close', (status) => {
+      const { error } = announcementIn(out);
+      const detail = error?.message ?? (err.trim() || 'it ended');
+      settle(() => reject(startError(codeOf(status), directory, detail, error?.hint ?? null)));
+    });
   });
 }
 
-function codeOf(status: number | null): PrlErrorCode {
-  return status === 9 ? 'PRL_ERR_LOCKED' : status === 2 ? 'PRL_ERR_USAGE' : 'PRL_ERR_BUG';
+/** Nothing as long as the line is not whole. */
+function announcementIn(out: string): Announcement {
+  const end = out.indexOf('\n');
+  if (end === -1) return {};
+  try {
+    return JSON.parse(out.slice(0, end));
+  } catch {
+    return {}; // not ours: the exit status tells
+  }
 }
 
-function startError(code: PrlErrorCode, directory: string, detail: string): PrlError {
-  return new PrlError(code, `the embedded service over ${directory} did not start: ${detail || 'it ended'}`, {
-    hint: 'give it a directory of its own with PRL_DATA_DIR, or end the other prl that uses this one',
+function codeOf(status: number | null): PrlErrorCode {
+  const codes: Readonly<Record<number, PrlErrorCode>> = {
+    2: 'PRL_ERR_USAGE',
+    7: 'PRL_ERR_INTEGRITY',
+    8: 'PRL_ERR_LIMIT',
+    9: 'PRL_ERR_LOCKED',
+  };
+  return codes[status ?? -1] ?? 'PRL_ERR_BUG';
+}
+
+function startError(code: PrlErrorCode, directory: string, detail: string, hint: string | null): PrlError {
+  return new PrlError(code, `the embedded service over ${directory} did not start: ${detail}`, {
+    hint:
+      code === 'PRL_ERR_LOCKED' || hint === null
+        ? 'give it a directory of its own with PRL_DATA_DIR, or end the other prl that uses this one'
+        : hint,
   });
 }
 

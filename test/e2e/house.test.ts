@@ -37,12 +37,32 @@ describe('help and version', () => {
       const { status, stdout } = await prl.run(['probe', flag]);
       expect(status).toBe(0);
       const headers = [...stdout.matchAll(/^[A-Z][A-Z ]+$/gm)].map(([header]) => header);
-      expect(headers).toEqual(['EXAMPLES', 'USAGE', 'FLAGS', 'GLOBAL FLAGS', 'OUTPUT FLAGS', 'EXIT STATUS']);
+      expect(headers).toEqual(['EXAMPLES', 'USAGE', 'FLAGS', 'OUTPUT FLAGS', 'GLOBAL FLAGS', 'EXIT STATUS']);
       expect(stdout).toContain('--batch=<size>     [default: 30MiB] Bytes of a batch.');
       expect(stdout).toContain('[default: 90s] How long.');
       expect([...stdout.matchAll(/^ {2}(\d+) {2,}\S/gm)].map(([, exit]) => Number(exit))).toEqual([
         0, 1, 2, 3, 4, 130, 143,
       ]);
+    },
+  );
+
+  test.each([
+    [
+      'upload',
+      [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 130, 143],
+      ['SERVICE FLAGS', 'RECORDS FLAGS', 'PRIME_API_KEY', 'PRIME_TEAM_ID'],
+    ],
+    ['serve', [0, 1, 2, 7, 8, 9, 130, 143], ['lost-response=1%', 'PRL_SERVE_TOKEN', 'PRL_DATA_DIR']],
+  ])(
+    '%s --help: no line broken but at the width, every status it can end in, what it takes from where',
+    async (command, statuses, texts) => {
+      const { stdout } = await prl.run([command, '--help']);
+      expect([...stdout.matchAll(/^ {2}(\d+) {2,}\S/gm)].map(([, exit]) => Number(exit))).toEqual(statuses);
+      for (const text of texts) expect(stdout).toContain(text);
+      // The summary is on top and nowhere else; a paragraph runs on until it is wrapped.
+      expect(stdout.split(stdout.slice(0, 40))).toHaveLength(2);
+      const paragraph = stdout.slice(stdout.indexOf('DESCRIPTION\n') + 12).split('\n\n')[0] ?? '';
+      for (const line of paragraph.split('\n').slice(0, -1)) expect(line.length).toBeGreaterThan(60);
     },
   );
 
@@ -94,6 +114,7 @@ describe('documents of --json conform to the schema that ships', () => {
 describe('wrong usage', () => {
   test.each([
     ['a misspelt command', ['prob'], 'prl: no such command: prob\n  next: did you mean prl probe?\n'],
+    ['a help command', ['help', 'upload'], 'prl: no such command: help upload\n  next: see prl upload --help\n'],
     ['an unknown command', ['xyzzy'], 'prl: no such command: xyzzy\n  next: see prl --help\n'],
     [
       'a misspelt flag',
@@ -104,6 +125,16 @@ describe('wrong usage', () => {
       'a bad value',
       ['probe', 'document', '--batch', '3M'],
       expect.stringMatching(/^prl probe: --batch: "3M" is not a size: .*\n {2}next: see prl probe --help\n$/),
+    ],
+    [
+      'an empty value, as of an unset variable',
+      ['upload', '--url', ''],
+      'prl upload: --url: it is empty\n  next: give it a value or leave the flag out\n',
+    ],
+    [
+      'two flags that exclude each other',
+      ['upload', '--local', '--url', 'http://127.0.0.1'],
+      'prl upload: --local cannot also be provided when using --url\n  next: see prl upload --help\n',
     ],
     [
       'a value out of range',

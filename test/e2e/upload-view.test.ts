@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { CommandRoot, type Running } from '../helpers/command-root.js';
+import type { Running } from '../helpers/child.js';
+import { CommandRoot } from '../helpers/command-root.js';
 import { HAS_PYTHON, runOnTerminal, type TerminalJob, type TerminalResult } from '../helpers/terminal.js';
 
 const TERMINAL = { TERM: 'xterm-256color', LANG: 'C.UTF-8' };
@@ -56,7 +57,8 @@ function upload(service: keyof typeof urls, { env = {}, args = [], ...job }: Opt
 }
 
 function plain({ output }: TerminalResult): string {
-  return stripVTControlCharacters(output).replaceAll('\r\n', '\n');
+  // A line that is written over starts at its beginning again.
+  return stripVTControlCharacters(output).replaceAll('\r\n', '\n').replaceAll('\r', '');
 }
 
 /** The terminal is as it was: settings, cursor, and nothing erased that was above. */
@@ -86,7 +88,7 @@ describe.skipIf(!HAS_PYTHON)('prl upload on a terminal (needs python3)', () => {
     expect(result).toMatchObject({ status, failed: null });
     expect(plain(result)).toContain('saving the journal of what is stored; a second signal leaves at once\n');
     expect(plain(result)).toMatch(
-      / partial: uploaded 0 episodes[\s\S]*16 episodes left to send\n next {6}prl upload \S+ {3}\(continues/,
+      / partial: uploaded 0 episodes[\s\S]*16 episodes left to send\n next {6}prl upload \S+ --url \S+ {3}\(continues/,
     );
     expectRestored(result);
   });

@@ -50,7 +50,9 @@ describe('a real run', () => {
     const run = copyOfRun('prime-rl-stream', home);
     const { status, stdout, stderr } = await runPrl(['upload', run, '--local', '--verify'], { home });
     expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
-    expect(stderr).toMatch(/^uploading prime-rl-stream to http:\/\/127\.0\.0\.1:\d+/);
+    expect(stderr).toMatch(
+      /^starting the embedded service for .*\nuploading prime-rl-stream to http:\/\/127\.0\.0\.1:\d+/,
+    );
     expect(stderr).toContain(' uploaded 16 episodes, ');
     expect(stderr).toContain(' verified  16 episodes read back: all the same');
     expect(stderr.trimEnd()).toMatch(/nothing left to send$/);

@@ -55,14 +55,14 @@ export function readError(status: number, body: string): ServiceError {
   if (detail !== undefined && detail !== null && detail !== '') {
     return { code: null, message: oneLine(typeof detail === 'string' ? detail : JSON.stringify(detail)) };
   }
-  return { code: null, message: pageMessage(status, body) ?? (oneLine(body) || `HTTP ${status}`) };
+  return { code: null, message: pageMessage(body) ?? (oneLine(body) || `HTTP ${status}`) };
 }
 
 /** A gateway's page for people says nothing but its title; null when the body is no such page. */
-function pageMessage(status: number, body: string): string | null {
+function pageMessage(body: string): string | null {
   if (!/^\s*(?:<!doctype html|<html|<head|<body)/i.test(body)) return null;
   const title = oneLine(/<(title|h1)[^>]*>([^<]*)</i.exec(body)?.[2] ?? '');
-  return title === '' ? `HTTP ${status} with an HTML page` : `HTTP ${status} with an HTML page titled "${title}"`;
+  return title === '' ? 'an HTML page without a title' : `an HTML page titled "${title}"`;
 }
 
 function retry(answer: Answer, code: string, message: string, nowEpochMs: number): Attempt {
