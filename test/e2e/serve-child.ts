@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { watchChild } from '../helpers/child.js';
 import { onTestEnd } from '../service/service-fixture.js';
 
 const LAUNCHER = path.resolve('bin/run.js');
@@ -55,26 +56,19 @@ export async function serveChild(dataDir: string | null, options: ServeOptions =
     // One thread for file work, so that the n-th call of a kind is the same call in every run.
     env: { ...process.env, UV_THREADPOOL_SIZE: '1', PRL_SERVE_TOKEN: '', ...options.env },
   });
-  let stdout = '';
-  let stderr = '';
-  child.stderr.on('data', (bytes) => {
-    stderr += bytes;
-  });
-  const ended = new Promise<{ status: number | null; signal: NodeJS.Signals | null }>((resolve) => {
-    child.on('close', (status, signal) => resolve({ status, signal }));
-  });
+  const { stdout, stderr, ended: closed } = watchChild(child);
+  const ended = closed.then(({ status, signal }) => ({ status, signal }));
   const kill = (signal: NodeJS.Signals): void => signalHolder(dataDir, child, signal);
   onTestEnd(async () => {
     if (child.exitCode === null && child.signalCode === null) kill('SIGKILL');
     await ended;
   });
   const listening = new Promise<number>((resolve) => {
-    child.stdout.on('data', (bytes) => {
-      stdout += bytes;
-      const match = (options.until ?? /^listening on http:\/\/\S+:(\d+)\n/m).exec(stdout);
+    child.stdout.on('data', () => {
+      const match = (options.until ?? /^listening on http:\/\/\S+:(\d+)\n/m).exec(stdout());
       if (match !== null) resolve(Number(match[1]));
     });
   });
   const listeningPort = await Promise.race([listening, ended.then(() => null)]);
-  return { child, port: listeningPort, kill, ended, output: () => ({ stdout, stderr }) };
+  return { child, port: listeningPort, kill, ended, output: () => ({ stdout: stdout(), stderr: stderr() }) };
 }

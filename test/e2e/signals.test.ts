@@ -2,7 +2,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { CommandRoot, type Running } from '../helpers/command-root.js';
+import type { Running } from '../helpers/child.js';
+import { CommandRoot } from '../helpers/command-root.js';
 
 const SYSTEM_NODE = '/usr/bin/node';
 

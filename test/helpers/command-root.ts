@@ -2,26 +2,11 @@
  * The built package in a folder of its own, with the probe command among its commands: what is installed, where tests can change
  * it. Packages are linked; sources are copied, because Node resolves a link to where it points.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync, spawn } from 'node:child_process';
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-
-/** How a child ended, and everything it wrote. */
-export type Ended = {
-  readonly status: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
-};
-
-export type Running = {
-  readonly child: ChildProcess;
-  readonly stdout: () => string;
-  readonly stderr: () => string;
-  readonly ended: Promise<Ended>;
-};
+import { type Ended, type Running, watchChild } from './child.js';
 
 export type RunOptions = {
   readonly node?: string;
@@ -61,16 +46,7 @@ export class CommandRoot {
       env: { ...this.environment, ...options.environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (part) => {
-      stdout += part;
-    });
-    child.stderr.on('data', (part) => {
-      stderr += part;
-    });
-    const ended = once(child, 'close').then(([status, signal]) => ({ status, signal, stdout, stderr }));
-    return { child, stdout: () => stdout, stderr: () => stderr, ended };
+    return watchChild(child);
   }
 
   /** Runs `prl` to its end. */

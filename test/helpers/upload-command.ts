@@ -1,13 +1,11 @@
 /** Runs the built `prl upload` as a user's shell would, with all of its state in one folder. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { UploadDocument } from '../../src/cli/upload-document.js';
-import type { Ended } from './command-root.js';
-
-export type Started = { readonly child: ChildProcess; readonly ended: Promise<Ended> };
+import { type Ended, type Running, watchChild } from './child.js';
 
 export type CommandOptions = {
   /** Holds home, data, state and whatever else the command keeps. */
@@ -19,7 +17,7 @@ export type CommandOptions = {
 const LAUNCHER = 'bin/run.js';
 
 /** Starts `prl` with the given arguments and an environment that holds nothing of whoever runs the tests. */
-export function startPrl(args: readonly string[], { home, environment, input }: CommandOptions): Started {
+export function startPrl(args: readonly string[], { home, environment, input }: CommandOptions): Running {
   const child = spawn(process.execPath, [LAUNCHER, ...args], {
     env: {
       PATH: process.env.PATH ?? '',
@@ -32,7 +30,7 @@ export function startPrl(args: readonly string[], { home, environment, input }: 
     stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   child.stdin?.end(input);
-  return { child, ended: whenEnded(child) };
+  return watchChild(child);
 }
 
 export function runPrl(args: readonly string[], options: CommandOptions): Promise<Ended> {
@@ -85,17 +83,4 @@ export function storedEpisodes({ directory }: { readonly directory: string }, ru
   } finally {
     database.close();
   }
-}
-
-function whenEnded(child: ChildProcess): Promise<Ended> {
-  const parts: { stdout: Buffer[]; stderr: Buffer[] } = { stdout: [], stderr: [] };
-  child.stdout?.on('data', (part: Buffer) => parts.stdout.push(part));
-  child.stderr?.on('data', (part: Buffer) => parts.stderr.push(part));
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (status, signal) => {
-      const text = (list: Buffer[]): string => Buffer.concat(list).toString('utf8');
-      resolve({ status, signal, stdout: text(parts.stdout), stderr: text(parts.stderr) });
-    });
-  });
 }
