@@ -9,15 +9,29 @@ export function uploadIntro(snapshot: UploadSnapshot, format: Format): string {
   return `uploading ${format.text(snapshot.run)} to ${format.text(snapshot.url)} as ${runId} (team ${team})`;
 }
 
+function counted(count: number, noun: string, format: Format): string {
+  return `${format.count(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** How far the phase is, e.g. `412/1000 episodes`. */
 function phaseCount(progress: UploadProgress, format: Format): string {
   const { phase, plan, sent, already, verify } = progress;
-  const total = plan.episodes === null ? '?' : format.count(plan.episodes);
-  if (phase === 'plan') return `${total} episodes in ${format.count(plan.chunks)} chunks`;
+  if (phase === 'plan') {
+    const known = plan.episodes ?? plan.estimatedEpisodes;
+    const total =
+      known === null
+        ? 'counting episodes'
+        : `${plan.episodes === null ? 'about ' : ''}${counted(known, 'episode', format)}`;
+    return `${total} in ${counted(plan.chunks, 'chunk', format)}`;
+  }
   if (phase === 'verify' && verify !== null) {
     return `verified ${format.count(verify.done)}/${format.count(verify.total)} episodes`;
   }
-  return `${format.count(sent.episodes + already.episodes)}/${total} episodes`;
+  const done = sent.episodes + already.episodes;
+  if (plan.episodes !== null) return `${format.count(done)}/${format.count(plan.episodes)} episodes`;
+  if (plan.estimatedEpisodes === null) return counted(done, 'episode', format);
+  // An index that lags behind its stream must not show more done than there is.
+  return `${format.count(done)}/~${format.count(Math.max(done, plan.estimatedEpisodes))} episodes`;
 }
 
 /** Why nothing is sent at the moment, or nothing. */

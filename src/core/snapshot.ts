@@ -21,6 +21,8 @@ export type UploadSnapshot = {
   /** `episodes` is null until the run was counted to its end; with `growing` chunks it is a lower bound. */
   readonly plan: {
     readonly episodes: number | null;
+    /** Until then: what the index of the run says; null without one. */
+    readonly estimatedEpisodes: number | null;
     readonly bytes: number;
     readonly chunks: number;
     readonly growing: number;

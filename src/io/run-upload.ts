@@ -18,6 +18,7 @@ import { Uploader, type UploaderSnapshot, type UploadResult } from '../core/uplo
 import { expectationOf, Verification, type VerifyResult } from '../core/upload/verify.js';
 import { readChunkRange } from './chunk-range.js';
 import { monotonicClock } from './clock.js';
+import { estimateRows } from './index-rows.js';
 import { type Journal, openJournal } from './journal.js';
 import { findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
 import { type Compression, packBatch } from './pack.js';
@@ -90,6 +91,7 @@ export class RunUpload {
   #prepared: Prepared | null = null;
   #uploader: Uploader | null = null;
   #verify: UploadSnapshot['verify'] = null;
+  #indexRows: number | null = null;
   readonly #plannedBytes: number;
   readonly #packing = new Turns(MAX_PACKING);
 
@@ -109,6 +111,7 @@ export class RunUpload {
     const places = path === null ? null : await findPlaces(path, environment);
     const lock = await lockRun(places?.writable ?? null);
     const sender = createSender(access);
+    void this.#estimate();
     try {
       const prepared = await this.#prepare(places === null ? null : { places, readsOnly: false }, signal);
       const verification = this.#options.verifies ? new Verification() : null;
@@ -168,6 +171,7 @@ export class RunUpload {
       phase: this.#phase,
       plan: {
         episodes: this.#phase === 'plan' || this.#phase === 'send' ? null : (tally?.planned.episodes ?? null),
+        estimatedEpisodes: this.#indexRows,
         bytes: this.#plannedBytes,
         chunks: run.files.length,
         growing: this.#prepared?.source.growing ?? 0,
@@ -202,6 +206,12 @@ export class RunUpload {
     const source = new UploadSource({ events, stamp, journal, isRetry: retriesRejected, tally, targetBytes, onNotice });
     this.#prepared = { runId, stamp, journal, tally, source };
     return this.#prepared;
+  }
+
+  /** For the eyes of a person only, so nothing waits for it. */
+  async #estimate(): Promise<void> {
+    const { indexPath } = this.#options.run;
+    if (indexPath !== null) this.#indexRows = await estimateRows(indexPath);
   }
 
   #openJournal({ places, readsOnly }: State, stamp: RunStamp | null): Promise<Journal> {

@@ -53,7 +53,12 @@ function headerRow({ progress, format, glyphs, version }: UploadRowsOptions): Vi
 
 function planRow({ progress, format }: UploadRowsOptions): ViewRow {
   const { plan, phase } = progress;
-  const episodes = plan.episodes === null ? 'counting episodes' : `${format.count(plan.episodes)} episodes`;
+  const { episodes: counted, estimatedEpisodes: estimated } = plan;
+  const known = counted ?? estimated;
+  const episodes =
+    known === null
+      ? 'counting episodes'
+      : `${counted === null ? 'about ' : ''}${format.count(known)} ${known === 1 ? 'episode' : 'episodes'}`;
   const chunks = `in ${format.count(plan.chunks)} ${plan.chunks === 1 ? 'chunk' : 'chunks'}`;
   const growing = plan.growing === 0 ? '' : `, ${format.count(plan.growing)} still growing`;
   return {
@@ -68,9 +73,17 @@ function planRow({ progress, format }: UploadRowsOptions): ViewRow {
   };
 }
 
+/** `614 / 1,000`, with `~` before an estimate; without any total the count alone. */
+function shareText(done: number, { episodes, estimatedEpisodes }: UploadProgress['plan'], format: ViewFormat): string {
+  if (episodes !== null) return `${format.count(done)} / ${format.count(episodes)}`;
+  // An index that lags behind its stream must not show more done than there is.
+  if (estimatedEpisodes !== null) return `${format.count(done)} / ~${format.count(Math.max(done, estimatedEpisodes))}`;
+  return `${format.count(done)} ${done === 1 ? 'episode' : 'episodes'}`;
+}
+
 function sendRow({ progress, format, glyphs }: UploadRowsOptions): ViewRow {
   const { plan, sent, already, bytesPerSecond, remainingMs, phase } = progress;
-  const total = plan.episodes === null ? '?' : format.count(plan.episodes);
+  const done = sent.episodes + already.episodes;
   const eta = phase === 'send' && remainingMs !== null ? `eta ${format.remaining(remainingMs)}` : '';
   return {
     key: 'send',
@@ -78,7 +91,7 @@ function sendRow({ progress, format, glyphs }: UploadRowsOptions): ViewRow {
     segments: [
       label('send', phase === 'send'),
       barSegment((sent.bytes + already.bytes) / plan.bytes, glyphs),
-      { text: `${format.count(sent.episodes + already.episodes)} / ${total}`, priority: 9, gap: 2 },
+      { text: shareText(done, plan, format), priority: 9, gap: 2 },
       { text: format.size(sent.bytes), priority: 7, gap: 3 },
       { text: bytesPerSecond === null ? '' : format.rate(bytesPerSecond), priority: 6, gap: 3 },
       { text: eta, priority: 8, gap: 3 },

@@ -45,7 +45,7 @@ describe('UploadMeter', () => {
     for (let nowMs = 5000; nowMs < 25_000; nowMs += 100) often.at(nowMs, sent(((nowMs - 5000) / 1000) * MIB));
     for (const { at } of [seldom, often]) {
       const progress = at(25_000, {
-        plan: { episodes: 100, bytes: 100 * MIB, chunks: 1, growing: 0 },
+        plan: { episodes: 100, estimatedEpisodes: null, bytes: 100 * MIB, chunks: 1, growing: 0 },
         ...sent(20 * MIB),
       });
       expect(progress.bytesPerSecond).toBeCloseTo(MIB, 5);
@@ -129,9 +129,16 @@ describe('plain lines', () => {
   });
 
   test('the other phases count what they do', () => {
-    const planning = snapshotWith({ phase: 'plan', plan: { episodes: null, bytes: 5 * MIB, chunks: 2, growing: 1 } });
-    expect(uploadLine({ ...planning, ...derived }, format)).toContain('? episodes in 2 chunks  5 MiB');
+    const planning = snapshotWith({
+      phase: 'plan',
+      plan: { episodes: null, estimatedEpisodes: null, bytes: 5 * MIB, chunks: 2, growing: 1 },
+    });
+    expect(uploadLine({ ...planning, ...derived }, format)).toContain('counting episodes in 2 chunks  5 MiB');
     const verifying = snapshotWith({ phase: 'verify', verify: { done: 7, total: 1000 } });
+    const sending = (estimatedEpisodes: number | null): string =>
+      uploadLine({ ...snapshotWith({ plan: { ...planning.plan, estimatedEpisodes } }), ...derived }, format);
+    expect(sending(2000)).toContain('  614/~2,000 episodes');
+    expect(sending(null)).toContain('  614 episodes');
     expect(uploadLine({ ...verifying, ...derived }, format)).toContain('verified 7/1,000 episodes');
   });
 

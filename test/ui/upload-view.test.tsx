@@ -98,10 +98,16 @@ describe('what is told', () => {
   test('counting, waiting, verifying', () => {
     const counting = {
       phase: 'plan',
-      plan: { episodes: null, bytes: 0, chunks: 3, growing: 0 },
+      plan: { episodes: null, estimatedEpisodes: null, bytes: 0, chunks: 3, growing: 0 },
       remainingMs: null,
     } as const;
     expect(lines(counting).join('\n')).toContain('counting episodes   0 B in 3 chunks\n');
+    const estimated = { ...counting.plan, estimatedEpisodes: 2000 };
+    expect(lines({ plan: estimated }).join('\n')).toContain('about 2,000 episodes');
+    expect(lines({ plan: estimated }).join('\n')).toContain('  614 / ~2,000');
+    expect(lines({ plan: { ...estimated, estimatedEpisodes: 600 } }).join('\n')).toContain('  614 / ~614');
+    // Without any total nothing looks like one.
+    expect(lines({ plan: counting.plan }).join('\n')).toContain('  614 episodes');
     const asked = { untilAtMs: new Date(2026, 0, 2, 12, 4, 31).getTime(), asked: true, code: null };
     expect(lines({ waiting: asked }, { columns: 80 }).join('\n')).toContain('until 12:04:31');
     expect(lines({ waiting: asked }, { columns: 40 }).join('\n')).toContain('waiting until 12:04:31');

@@ -23,9 +23,12 @@ export type DeliveryStatus = {
   readonly wireBytes: number;
   readonly retries: number;
   readonly inFlight: { readonly requests: number; readonly bytes: number };
-  /** While the gate is closed: until when (monotonic), the code that closed it, and whether the service named the time. */
-  readonly waiting: { readonly untilMs: number; readonly code: string; readonly isAsked: boolean } | null;
+  /** While no request may start, or none is left but batches in a back-off of their own. */
+  readonly waiting: Waiting | null;
 };
+
+/** Until when (monotonic), the code that was answered, and whether the service named the time. */
+type Waiting = { readonly untilMs: number; readonly code: string; readonly isAsked: boolean };
 
 /** Why a batch got no verdict: the attempts are used up, or the service asks for more patience than allowed. */
 export type GaveUp = { readonly outcome: 'gave_up'; readonly message: string };
@@ -47,6 +50,8 @@ export class Delivery {
   #inFlightRequests = 0;
   #inFlightBytes = 0;
   #closedBy = { code: '', isAsked: false };
+  /** Batches in a back-off of their own. */
+  readonly #backOffs = new Set<Waiting>();
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
@@ -56,13 +61,12 @@ export class Delivery {
   }
 
   status(): DeliveryStatus {
-    const untilMs = this.#gate.closedUntilMs;
     return {
       requests: this.#requests,
       wireBytes: this.#wireBytes,
       retries: this.#retries,
       inFlight: { requests: this.#inFlightRequests, bytes: this.#inFlightBytes },
-      waiting: untilMs === null ? null : { untilMs, ...this.#closedBy },
+      waiting: this.#waiting(),
     };
   }
 
@@ -86,9 +90,26 @@ export class Delivery {
       if (gaveUp !== null) return gaveUp;
       this.#retries += 1;
       if (waitMs === null) continue;
-      const slept = await unlessAborted(this.#options.clock.sleep(waitMs, halt).then(() => true));
-      if (slept === null) return null;
+      if (!(await this.#backOff(waitMs, attempt.code, halt))) return null;
     }
+  }
+
+  #waiting(): Waiting | null {
+    const untilMs = this.#gate.closedUntilMs;
+    if (untilMs !== null) return { untilMs, ...this.#closedBy };
+    if (this.#inFlightRequests > 0) return null;
+    const [first = null] = [...this.#backOffs].sort((a, b) => a.untilMs - b.untilMs);
+    return first;
+  }
+
+  /** False when the wait was ended. */
+  async #backOff(waitMs: number, code: string, halt: AbortSignal): Promise<boolean> {
+    const { clock } = this.#options;
+    const waiting = { untilMs: clock.nowMs() + waitMs, code, isAsked: false };
+    this.#backOffs.add(waiting);
+    const slept = await unlessAborted(clock.sleep(waitMs, halt).then(() => true));
+    this.#backOffs.delete(waiting);
+    return slept !== null;
   }
 
   /** Closes the gate when the service named a time; else returns the wait of this batch alone. */

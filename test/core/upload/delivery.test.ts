@@ -5,6 +5,38 @@ import type { Clock } from '../../../src/core/upload/types.js';
 import { VirtualClock } from '../../helpers/clocks.js';
 import { retryLater, ScriptedSender, STORED } from '../../helpers/scripted-sender.js';
 
+test('a batch that waits by itself, with nothing else in flight, is told as a wait as well (P1)', async () => {
+  const clock = new VirtualClock();
+  const sender = new ScriptedSender(clock, (_text, attempt) =>
+    attempt === 1 ? retryLater(null, 'connection_refused') : STORED,
+  );
+  const waits: DeliveryStatus['waiting'][] = [];
+  const watched: Clock = {
+    nowMs: () => clock.nowMs(),
+    sleep: (ms, signal) => {
+      waits.push(delivery.status().waiting);
+      return clock.sleep(ms, signal);
+    },
+  };
+  const delivery = new Delivery({ sender, clock: watched, random: () => 0.5 });
+  const packed = { digest: 'd', format: 'episode', contentType: '', body: [], bodyBytes: 0 } as const;
+  const never = new AbortController().signal;
+  await delivery.deliver(packed, never, never);
+  expect(waits).toMatchObject([{ code: 'connection_refused', isAsked: false, untilMs: expect.any(Number) }]);
+  expect(delivery.status().waiting).toBeNull();
+});
+
+test('of a request that broke on the way, only what left counts as on the wire', async () => {
+  const clock = new VirtualClock();
+  const broken = { ...retryLater(null, 'connection_reset'), acceptedBytes: 40 };
+  const sender = new ScriptedSender(clock, (_text, attempt) => (attempt === 1 ? broken : STORED));
+  const delivery = new Delivery({ sender, clock, random: () => 0 });
+  const packed = { digest: 'd', format: 'episode', contentType: '', body: [], bodyBytes: 100 } as const;
+  const never = new AbortController().signal;
+  await delivery.deliver(packed, never, never);
+  expect(delivery.status()).toMatchObject({ requests: 2, wireBytes: 140 });
+});
+
 test('the wait after a probe that failed without a wish of the service is not one it asked for', async () => {
   const clock = new VirtualClock();
   const answers = [retryLater(5000, 'rate_limited'), retryLater(null, 'http_503')];
