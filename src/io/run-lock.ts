@@ -4,9 +4,10 @@
  * upload goes on: correctness rests on idempotent requests, the lock only saves double work.
  */
 import { randomBytes } from 'node:crypto';
-import { link, readFile, rename, unlink, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PrlError } from '../core/errors.js';
 import { systemErrorCode } from './run-fault.js';
 
@@ -25,7 +26,11 @@ type Owner = {
 };
 
 const FILE_NAME = 'lock';
-const MAX_ROUNDS = 5;
+const MAX_ROUNDS = 50;
+/** A wait for whoever breaks the lock at the moment. */
+const TURN_MS = 10;
+/** An unfinished draft belongs to somebody who is writing it, for as long as that may take. */
+const DRAFT_MAX_AGE_MS = 60_000;
 
 /**
  * @param directory the writable directory of `findPlaces`; null takes no lock
@@ -38,13 +43,16 @@ export async function lockRun(directory: string | null): Promise<RunLock> {
   const self = await describeSelf();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const outcome = await tryCreate(path, self);
-    if (outcome === 'created') return { release: () => release(path, self) };
+    if (outcome === 'created') {
+      await sweep(directory, self);
+      return { release: () => release(path, self) };
+    }
     if (outcome === 'impossible') return unlocked;
     const text = await readFile(path, 'utf8').catch(() => null); // released meanwhile: the next round takes it
     if (text === null) continue;
     const owner = parseOwner(text);
     if (owner !== null && (await isAlive(owner, self))) throw lockedBy(owner, path);
-    await breakLock(path, text);
+    await breakLock(path, text, self);
   }
   throw new PrlError('PRL_ERR_LOCKED', `the lock ${path} changes hands faster than it can be taken`);
 }
@@ -63,17 +71,42 @@ async function tryCreate(path: string, self: Owner): Promise<'created' | 'taken'
   }
 }
 
-/** Takes a dead lock away by renaming, so that of two breakers one gets it; a live one caught by mistake goes back. */
-async function breakLock(path: string, expected: string): Promise<void> {
-  const aside = `${path}.stale-${randomBytes(6).toString('hex')}`;
+/**
+ * Takes a dead lock away. One breaker at a time: a slow one would take away what somebody has locked since. A lock that
+ * is dead stays so until its breaker acts, for nobody else removes one that is not their own.
+ */
+async function breakLock(path: string, expected: string, self: Owner): Promise<void> {
+  const turn = `${path}.breaking`;
   try {
-    await rename(path, aside);
-    if ((await readFile(aside, 'utf8')) !== expected) await link(aside, path);
+    await writeFile(turn, JSON.stringify(self), { flag: 'wx' });
   } catch {
-    // Somebody else was faster; the next round looks again.
-  } finally {
-    await unlink(aside).catch(() => {}); // the rename did not happen
+    await clearDead(turn, self);
+    await sleep(TURN_MS);
+    return;
   }
+  const text = await readFile(path, 'utf8').catch(() => null); // gone already
+  if (text === expected) await unlink(path).catch(() => {}); // a race lost is fine
+  await unlink(turn).catch(() => {});
+}
+
+/** Takes away what killed processes left of their way to a lock. What a live one is about to link stays. */
+async function sweep(directory: string, self: Owner): Promise<void> {
+  const names = await readdir(directory).catch(() => []); // nothing to tidy, then
+  for (const name of names) {
+    if (!name.startsWith(`${FILE_NAME}.`)) continue;
+    await clearDead(join(directory, name), self);
+  }
+}
+
+async function clearDead(path: string, self: Owner): Promise<void> {
+  const owner = parseOwner(await readFile(path, 'utf8').catch(() => ''));
+  const isDead = owner === null ? await isOlderThan(path, DRAFT_MAX_AGE_MS) : !(await isAlive(owner, self));
+  if (isDead) await unlink(path).catch(() => {}); // somebody else was faster
+}
+
+async function isOlderThan(path: string, ageMs: number): Promise<boolean> {
+  const stats = await stat(path).catch(() => null); // gone meanwhile
+  return stats !== null && Date.now() - stats.mtimeMs > ageMs;
 }
 
 async function release(path: string, self: Owner): Promise<void> {

@@ -1,7 +1,7 @@
 /** U19: a live owner is named, a dead one is broken in silence, and two breakers get one lock. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -99,6 +99,19 @@ test('a lock of another machine stands, and the message says which file to remov
     code: 'PRL_ERR_LOCKED',
     hint: expect.stringContaining(lockFile()),
   });
+});
+
+test('what killed processes left on their way to a lock goes with the next lock; what a live one left stays', async () => {
+  writeFileSync(`${lockFile()}.dead`, ownerOf(4_000_000));
+  writeFileSync(`${lockFile()}.breaking`, ownerOf(4_000_001));
+  writeFileSync(`${lockFile()}.live`, ownerOf(process.pid));
+  writeFileSync(`${lockFile()}.half`, '{"pi');
+  writeFileSync(`${lockFile()}.old`, '');
+  utimesSync(`${lockFile()}.old`, 1, 1);
+  writeFileSync(lockFile(), ownerOf(4_000_002));
+  const lock = await lockRun(folder);
+  expect(readdirSync(folder).sort()).toEqual(['lock', 'lock.half', 'lock.live']);
+  await lock.release();
 });
 
 test('of many that break one dead lock at the same time exactly one gets it', async () => {
