@@ -8,7 +8,7 @@ import { type Environment, stateDirectory } from '../core/environment.js';
 export type JournalPlaces = {
   /** Directory that takes writes; null when there is none, and nothing can be remembered. */
   readonly writable: string | null;
-  /** A directory with an older journal that can only be read; its facts count. */
+  /** A directory with another journal of the run, from when another place was the one to write; its facts count. */
   readonly readOnly: string | null;
 };
 
@@ -19,7 +19,9 @@ export type JournalPlaces = {
  */
 export async function findPlaces(runPath: string, environment: Environment): Promise<JournalPlaces> {
   const { inRun, inState } = await candidates(runPath, environment);
-  if (inRun !== null && (await isWritable(inRun))) return { writable: inRun, readOnly: null };
+  if (inRun !== null && (await isWritable(inRun))) {
+    return { writable: inRun, readOnly: (await isDirectory(inState)) ? inState : null };
+  }
   const readOnly = inRun !== null && (await isDirectory(inRun)) ? inRun : null;
   return { writable: (await isWritable(inState)) ? inState : null, readOnly };
 }

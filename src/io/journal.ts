@@ -6,9 +6,10 @@
 import { createHash } from 'node:crypto';
 import { copyFile, type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../core/errors.js';
-import type { Damage } from '../core/scan/types.js';
+import type { Damage, LineFormat } from '../core/scan/types.js';
 import type { EpisodeTotals } from '../core/snapshot.js';
 import {
   type Decoded,
@@ -17,11 +18,13 @@ import {
   encodeEntry,
   encodeHeader,
   type JournalEntry,
+  lineDigestsOf,
   type RangeEntry,
+  type SourceIdentity,
   toRangeEntry,
 } from '../core/upload/journal-format.js';
 import { ResumeState } from '../core/upload/resume.js';
-import type { BatchRange, RejectedLine, UploadJournal } from '../core/upload/types.js';
+import type { BatchLine, BatchRange, RejectedLine, UploadJournal } from '../core/upload/types.js';
 import type { JournalPlaces } from './journal-place.js';
 import { systemErrorCode } from './run-fault.js';
 
@@ -52,6 +55,8 @@ export type JournalOptions = {
 const FILE_NAME = 'journal';
 /** Places compared in each chunk when a journal is opened; a read in a sealed chunk costs a frame of 4 MiB. */
 const EVIDENCE_READS = 8;
+/** Recognised lines that share one record of the journal. */
+const MAX_KEPT_LINES = 4096;
 
 /** Opens, repairs and checks the journal of one destination. Rejects only for bugs. */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
@@ -76,6 +81,14 @@ export class Journal implements UploadJournal {
   readonly #stored = new Map<number, RangeEntry[]>();
   readonly #chunksByName: ReadonlyMap<string, number>;
   readonly #damages = new Map<string, Damage>();
+  readonly #seen = new Map<number, SourceIdentity>();
+  /** Chunks whose settled bytes were found changed: their lines are recognised one by one. */
+  readonly #changed = new Set<number>();
+  /** Everything that was ever stored for this destination, in chunks that are gone or changed as well. */
+  readonly #everStored: RangeEntry[] = [];
+  readonly #everRejected = new Map<string, RejectedLine>();
+  #knownDigests: Set<string> | null = null;
+  #kept: BatchRange | null = null;
   #isKnownDestination = false;
   #file: FileHandle | null = null;
   #pending: Buffer[] = [];
@@ -104,6 +117,32 @@ export class Journal implements UploadJournal {
     return [...this.#damages.values()];
   }
 
+  /** Stored ranges of a chunk, in the order they were stored; a line stored by a retry lies inside another one. */
+  storedIn(chunk: number): readonly RangeEntry[] {
+    return this.#stored.get(chunk) ?? [];
+  }
+
+  /** The file of a chunk as an upload saw it last; null when none did. */
+  seen(chunk: number): SourceIdentity | null {
+    return this.#seen.get(chunk) ?? null;
+  }
+
+  /** Whether lines of the chunk have to be recognised, since where they stand tells nothing any more. */
+  hasChanged(chunk: number): boolean {
+    return this.#changed.has(chunk);
+  }
+
+  /** Whether a line of these bytes was stored by an earlier upload, wherever it stood. */
+  knowsStored(digest: string): boolean {
+    this.#knownDigests ??= new Set(this.#everStored.flatMap((range) => [...lineDigestsOf(range)]));
+    return this.#knownDigests.has(digest);
+  }
+
+  /** The verdict on a line of these bytes, wherever it stood; null when there was none. */
+  rejectionOf(digest: string): RejectedLine | null {
+    return this.#everRejected.get(digest) ?? null;
+  }
+
   /** Called by `openJournal`. */
   async load(): Promise<void> {
     const { writable, readOnly } = this.#options.places;
@@ -121,7 +160,8 @@ export class Journal implements UploadJournal {
   }
 
   async planned(range: BatchRange): Promise<void> {
-    await this.#record({ kind: 'planned', to: this.#key, range: toRangeEntry(range, this.#nameOf(range.chunk)) });
+    const cut = toRangeEntry({ ...range, lineDigests: [] }, this.#nameOf(range.chunk));
+    await this.#record({ kind: 'planned', to: this.#key, range: cut });
   }
 
   async stored(range: BatchRange): Promise<void> {
@@ -139,8 +179,37 @@ export class Journal implements UploadJournal {
     await this.#record({ kind: 'damage', to: this.#key, file: this.#nameOf(damage.chunk), damage });
   }
 
+  /** Remembers how a file looked before it was read. */
+  async see(chunk: number, identity: SourceIdentity): Promise<void> {
+    await this.#record({ kind: 'seen', to: this.#key, file: this.#nameOf(chunk), identity });
+  }
+
+  /** The bytes of a chunk are not those that were settled (U18): from now on its lines are recognised one by one. */
+  async forget(chunk: number, what: string): Promise<void> {
+    this.#options.onNotice(
+      `chunk ${chunk} was rewritten since an earlier upload (${what}); the lines that are not stored yet are sent`,
+    );
+    await this.#record({ kind: 'forgotten', to: this.#key, file: this.#nameOf(chunk) });
+  }
+
+  /** Settles a recognised line where it stands now. Lines that touch share a record of the journal. */
+  async keep(line: BatchLine, format: LineFormat, digest: string): Promise<void> {
+    const kept = this.#kept;
+    const joins = kept !== null && kept.chunk === line.chunk && kept.end === line.offset && kept.lines < MAX_KEPT_LINES;
+    if (!joins) await this.#settleKept();
+    this.#kept = keptWith(joins ? kept : null, line, format, digest);
+  }
+
+  async #settleKept(): Promise<void> {
+    const kept = this.#kept;
+    this.#kept = null;
+    if (kept !== null)
+      await this.#record({ kind: 'stored', to: this.#key, range: toRangeEntry(kept, this.#nameOf(kept.chunk)) });
+  }
+
   /** Waits for what is being written and lets the file go. */
   async close(): Promise<void> {
+    await this.#settleKept();
     await this.#writing;
     await this.#file?.close();
     this.#file = null;
@@ -149,8 +218,9 @@ export class Journal implements UploadJournal {
   async #openFile(path: string): Promise<void> {
     const bytes = await readOrEmpty(path);
     const decoded = decodeJournal(bytes, crc32);
-    if (decoded.state === 'damaged' || decoded.state === 'foreign') await this.#setAside(path, bytes, decoded);
+    // First, so that a disk too full to keep the damaged file costs nothing that is known.
     this.#replay(decoded);
+    if (decoded.state === 'damaged' || decoded.state === 'foreign') await this.#setAside(path, bytes, decoded);
     this.#file = await open(path, 'a');
     if (decoded.state === 'torn') await this.#file.truncate(decoded.validBytes);
     if (decoded.validBytes === 0 && decoded.state !== 'foreign') await this.#file.appendFile(encodeHeader(crc32));
@@ -190,6 +260,8 @@ export class Journal implements UploadJournal {
       this.#isKnownDestination = true;
       return true;
     }
+    if (entry.kind === 'stored') this.#everStored.push(entry.range);
+    if (entry.kind === 'rejected' && entry.line.digest !== null) this.#everRejected.set(entry.line.digest, entry.line);
     const chunk = this.#chunksByName.get('range' in entry ? entry.range.file : entry.file);
     if (chunk === undefined) return false;
     switch (entry.kind) {
@@ -206,6 +278,8 @@ export class Journal implements UploadJournal {
         return true;
       case 'damage':
         return this.#noteDamage({ ...entry.damage, chunk });
+      case 'seen':
+        return this.#noteSeen(chunk, entry.identity);
       case 'forgotten':
         this.#forget(chunk);
         return true;
@@ -213,10 +287,16 @@ export class Journal implements UploadJournal {
   }
 
   #noteDamage(damage: Damage): boolean {
-    const key = `${damage.chunk}:${damage.offset}:${damage.kind}`;
+    const key = `${damage.chunk}:${damage.offset}`;
     const isNew = !this.#damages.has(key);
-    this.#damages.set(key, damage);
+    if (isNew) this.#damages.set(key, damage);
     return isNew;
+  }
+
+  #noteSeen(chunk: number, identity: SourceIdentity): boolean {
+    const isNews = !isDeepStrictEqual(this.#seen.get(chunk), identity);
+    this.#seen.set(chunk, identity);
+    return isNews;
   }
 
   #remember(chunk: number, range: RangeEntry): void {
@@ -228,6 +308,7 @@ export class Journal implements UploadJournal {
   #forget(chunk: number): void {
     this.resume.forget(chunk);
     this.#stored.delete(chunk);
+    this.#changed.add(chunk);
     for (const [key, damage] of this.#damages) if (damage.chunk === chunk) this.#damages.delete(key);
   }
 
@@ -236,10 +317,7 @@ export class Journal implements UploadJournal {
     for (const [chunk, ranges] of [...this.#stored]) {
       const changed = await this.#findChanged(chunk, sampleOf(ranges));
       if (changed === null) continue;
-      this.#options.onNotice(
-        `chunk ${chunk} was rewritten since an earlier upload (bytes before ${changed.end} differ); it is uploaded anew`,
-      );
-      await this.#record({ kind: 'forgotten', to: this.#key, file: this.#nameOf(chunk) });
+      await this.forget(chunk, `bytes before ${changed.end} differ`);
     }
   }
 
@@ -269,7 +347,6 @@ export class Journal implements UploadJournal {
       await this.#file?.appendFile(bytes);
       await this.#file?.datasync();
     } catch (error) {
-      await this.#file?.close().catch(() => {}); // the first failure is the one to tell
       this.#suspend(messageOf(error));
     } finally {
       this.#writing = null;
@@ -278,10 +355,26 @@ export class Journal implements UploadJournal {
 
   /** Goes on without a journal: the next run sends again what this one cannot remember, under the same keys (U21). */
   #suspend(reason: string): void {
+    this.#file?.close().catch(() => {}); // its disk has failed already; that is what is told
     this.#file = null;
     this.#pending = [];
     this.#options.onNotice(`the journal is not kept (${reason}); a repeated upload will send everything again`);
   }
+}
+
+function keptWith(kept: BatchRange | null, line: BatchLine, format: LineFormat, digest: string): BatchRange {
+  return {
+    chunk: line.chunk,
+    start: kept?.start ?? line.offset,
+    end: line.offset + line.length,
+    physicalLines: (kept?.physicalLines ?? 0) + 1,
+    format,
+    lines: (kept?.lines ?? 0) + 1,
+    sentBytes: (kept?.sentBytes ?? 0) + line.byteLength,
+    digest: '',
+    tail: line.sourceTail,
+    lineDigests: [...(kept?.lineDigests ?? []), digest],
+  };
 }
 
 /** The last range by position, then others evenly spread over the chunk, the first one among them. */

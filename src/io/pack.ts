@@ -6,6 +6,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createGzip } from 'node:zlib';
+import { LINE_DIGEST_CHARACTERS } from '../core/upload/journal-format.js';
 import type { Batch, PackedBatch } from '../core/upload/types.js';
 
 export type Compression = 'gzip' | 'none';
@@ -38,7 +39,8 @@ const GZIP_CHUNK_BYTES = 256 * 1024;
 export async function packBatch(batch: Batch, options: PackOptions = {}): Promise<PackedBatch> {
   const compress = options.compress ?? 'gzip';
   const hash = createHash('sha256');
-  const slices = hashed(linesOf(batch), hash, options.signal);
+  const lineDigests: string[] = [];
+  const slices = hashed(slicesOf(batch, lineDigests), hash, options.signal);
   const payload = compress === 'gzip' ? await gzip(slices, options.level ?? GZIP_LEVEL) : await collect(slices);
   const boundary = `prl-${randomBytes(BOUNDARY_BYTES).toString('hex')}`;
   const body = [Buffer.from(head(boundary, compress, options.context ?? {})), ...payload, Buffer.from(tail(boundary))];
@@ -48,6 +50,7 @@ export async function packBatch(batch: Batch, options: PackOptions = {}): Promis
     contentType: `multipart/form-data; boundary=${boundary}`,
     body,
     bodyBytes: body.reduce((sum, slice) => sum + slice.length, 0),
+    lineDigests,
   };
 }
 
@@ -66,11 +69,44 @@ function tail(boundary: string): string {
   return `\r\n--${boundary}--\r\n`;
 }
 
-function* linesOf(batch: Batch): Generator<Buffer> {
+/**
+ * What the journal recognises a line by: of its bytes as they travel, without the LF, which the last line of a growing
+ * chunk may have been sent without.
+ */
+export function lineDigest(parts: readonly Buffer[]): string {
+  const hash = new LineHash();
+  for (const part of parts) hash.update(part);
+  return hash.digest();
+}
+
+class LineHash {
+  readonly #hash = createHash('sha256');
+  #endsInLf = false;
+
+  update(bytes: Buffer): void {
+    if (bytes.length === 0) return;
+    if (this.#endsInLf) this.#hash.update('\n');
+    this.#endsInLf = bytes.at(-1) === 0x0a;
+    this.#hash.update(this.#endsInLf ? bytes.subarray(0, -1) : bytes);
+  }
+
+  digest(): string {
+    return this.#hash.digest('base64').slice(0, LINE_DIGEST_CHARACTERS);
+  }
+}
+
+/** @param lineDigests gets one entry a line, once the slices of that line have been taken */
+function* slicesOf(batch: Batch, lineDigests: string[]): Generator<Buffer> {
   for (const line of batch.lines) {
+    const hash = new LineHash();
     for (const part of line.parts) {
-      for (let start = 0; start < part.length; start += SLICE_BYTES) yield part.subarray(start, start + SLICE_BYTES);
+      for (let start = 0; start < part.length; start += SLICE_BYTES) {
+        const slice = part.subarray(start, start + SLICE_BYTES);
+        hash.update(slice);
+        yield slice;
+      }
     }
+    lineDigests.push(hash.digest());
   }
 }
 

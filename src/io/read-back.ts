@@ -63,7 +63,7 @@ async function readEpisode(options: ReadBackOptions, episodeId: string): Promise
   for await (const { id } of reader.listTraces(episodeId, signal)) listed.push(id);
   verification.compareTraces(episodeId, listed);
   const present = new Set(listed);
-  for (const traceId of verification.tracesOf(episodeId).keys()) {
+  for (const traceId of verification.tracesOf(episodeId)) {
     if (present.has(traceId)) await readDocument(options, episodeId, traceId);
   }
 }

@@ -14,16 +14,25 @@ export class RunEvents {
     this.#run = run;
   }
 
-  /** Null for a run without a record. To be called before `read`, once. */
-  async firstRecord(signal: AbortSignal): Promise<StreamRecord | null> {
+  /**
+   * The first record that `accepts` takes; null for a run without one. Of standard input only the first record is
+   * looked at: what was read has to be kept. To be called before `read`, once.
+   */
+  async firstRecord(
+    signal: AbortSignal,
+    accepts: (record: StreamRecord) => boolean = () => true,
+  ): Promise<StreamRecord | null> {
     const rest = readRecords(this.#run, { signal });
     const events: RunEvent[] = [];
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-      events.push(next.value);
+      if (this.#isReadOnce()) events.push(next.value);
       if (next.value.type !== 'record') continue;
+      const { record } = next.value;
+      const isTaken = accepts(record);
       if (this.#isReadOnce()) this.#looked = { events, rest };
-      else await rest.return();
-      return next.value.record;
+      else if (isTaken) await rest.return();
+      else continue;
+      return isTaken ? record : null;
     }
     if (this.#isReadOnce()) this.#looked = { events, rest };
     return null;

@@ -3,7 +3,7 @@
  * consumer of a saved run reads: nothing is skipped in silence, and the sums of each file prove it.
  */
 import { LineClassifier, type LineContent } from '../core/scan/classify.js';
-import type { Damage, StreamRecord } from '../core/scan/types.js';
+import type { Damage, RecordUnit, StreamRecord } from '../core/scan/types.js';
 import { MAX_LINE_BYTES } from '../core/upload/limits.js';
 import { type LostRange, readLines, type SkipRange } from './chunk-reader.js';
 import type { ChunkFile, Run } from './run-types.js';
@@ -16,6 +16,8 @@ export type ReadRecordsOptions = {
   readonly maxLineBytes?: number;
   /** Let through v0 rollouts, and files that mix episodes with bare traces. */
   readonly lenient?: boolean;
+  /** The shape of a file's records where an earlier reading settled it; null or left out: its first record does. */
+  readonly unitOf?: (file: ChunkFile) => RecordUnit | null;
 };
 
 /** What one file held, in uncompressed bytes: record, damaged, blank and skipped bytes add up to `endOffset`. */
@@ -63,12 +65,13 @@ class FileReader {
   constructor(file: ChunkFile, options: ReadRecordsOptions) {
     this.#file = file;
     this.#options = options;
-    this.#classifier = new LineClassifier({
+    const source = {
       file: file.relativePath,
       chunk: file.chunk,
       lenient: options.lenient ?? false,
       maxLineBytes: options.maxLineBytes ?? MAX_LINE_BYTES,
-    });
+    };
+    this.#classifier = new LineClassifier(source, options.unitOf?.(file) ?? null);
   }
 
   async *events(): AsyncGenerator<RunEvent, void> {

@@ -5,15 +5,15 @@
 import { createHash } from 'node:crypto';
 import type { Environment } from '../core/environment.js';
 import { PrlError } from '../core/errors.js';
-import type { StreamRecord } from '../core/scan/types.js';
+import type { LineFormat, StreamRecord } from '../core/scan/types.js';
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
-import { readFacts } from '../core/stream/facts.js';
+import { type LineFacts, readFacts } from '../core/stream/facts.js';
 import { type RunStamp, runIdOf } from '../core/stream/stamp.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { prepareRecord } from '../core/upload/prepare.js';
 import { UploadTally } from '../core/upload/tally.js';
 import { Turns } from '../core/upload/turns.js';
-import type { Batch, PackedBatch, UploadJournal } from '../core/upload/types.js';
+import type { Batch, BatchLine, PackedBatch, UploadJournal } from '../core/upload/types.js';
 import { Uploader, type UploaderSnapshot, type UploadResult } from '../core/upload/uploader.js';
 import { expectationOf, Verification, type VerifyResult } from '../core/upload/verify.js';
 import { readChunkRange } from './chunk-range.js';
@@ -28,8 +28,9 @@ import { lockRun } from './run-lock.js';
 import { readRecords } from './run-records.js';
 import type { Run } from './run-types.js';
 import { createSender, type ServiceAccess } from './sender.js';
+import { checkSources } from './source-check.js';
 import { TracesReader } from './traces-reader.js';
-import { UploadSource } from './upload-source.js';
+import { UploadSource, type UploadSourceOptions } from './upload-source.js';
 
 export type RunUploadOptions = {
   readonly run: Run;
@@ -89,6 +90,8 @@ export class RunUpload {
   readonly #options: RunUploadOptions;
   #phase: UploadPhase = 'plan';
   #prepared: Prepared | null = null;
+  /** Held apart, since it is open before everything is prepared. */
+  #journal: Journal | null = null;
   #uploader: Uploader | null = null;
   #verify: UploadSnapshot['verify'] = null;
   #indexRows: number | null = null;
@@ -113,8 +116,9 @@ export class RunUpload {
     const sender = createSender(access);
     void this.#estimate();
     try {
-      const prepared = await this.#prepare(places === null ? null : { places, readsOnly: false }, signal);
       const verification = this.#options.verifies ? new Verification() : null;
+      const state = places === null ? null : { places, readsOnly: false };
+      const prepared = await this.#prepare(state, signal, ({ format, line }) => expectLine(verification, format, line));
       if (verification !== null) await this.#expectStored(prepared, verification, signal);
       this.#phase = 'send';
       const { concurrency, maxAttempts } = this.#options;
@@ -136,7 +140,7 @@ export class RunUpload {
       return this.#result(prepared, result, verified, places?.writable ?? null);
     } finally {
       await sender.close();
-      await this.#prepared?.journal?.close();
+      await this.#journal?.close();
       await lock.release();
     }
   }
@@ -145,7 +149,11 @@ export class RunUpload {
   async plan(signal: AbortSignal): Promise<UploadPlan> {
     const { path, environment } = this.#options;
     const places = path === null ? null : await findExistingPlace(path, environment);
-    const { runId, tally, source } = await this.#prepare(places === null ? null : { places, readsOnly: true }, signal);
+    const { runId, tally, source } = await this.#prepare(
+      places === null ? null : { places, readsOnly: true },
+      signal,
+      () => {},
+    );
     let requests = 0;
     for await (const _batch of source.batches(signal)) requests += 1;
     return {
@@ -190,20 +198,34 @@ export class RunUpload {
   }
 
   /** Everything that a pass needs, from the run and from what an earlier upload left. */
-  async #prepare(state: State | null, signal: AbortSignal): Promise<Prepared> {
+  async #prepare(state: State | null, signal: AbortSignal, onKept: UploadSourceOptions['onKept']): Promise<Prepared> {
     const { run, runId: given, environmentRunId, stamps, retriesRejected, targetBytes, onNotice } = this.#options;
     const events = new RunEvents(run);
-    const first = await events.firstRecord(signal);
+    // A record whose facts cannot be read names nothing; it is rejected when its turn comes.
+    const first = await events.firstRecord(signal, (record) => factsOf(record) !== null);
     const own = first === null ? null : runIdOfRecord(first);
     const runId = given ?? own ?? (stamps ? environmentRunId : null);
     if (stamps && first !== null && runId === null) throw noRunId(run, first);
     const stamp = stamps ? { runId: given, fallbackRunId: runId } : null;
     const journal = state === null ? null : await this.#openJournal(state, stamp);
+    if (journal !== null) {
+      this.#journal = journal;
+      await checkSources({ run, journal, stamp, signal });
+    }
     // What is sent once more is not rejected until the service says so again.
     const rejected = retriesRejected ? [] : (journal?.resume.rejected() ?? []);
     const known = { rejected, damages: journal?.damages ?? [] };
     const tally = new UploadTally(journal?.committed ?? { episodes: 0, bytes: 0 }, known);
-    const source = new UploadSource({ events, stamp, journal, isRetry: retriesRejected, tally, targetBytes, onNotice });
+    const source = new UploadSource({
+      events,
+      stamp,
+      journal,
+      isRetry: retriesRejected,
+      tally,
+      targetBytes,
+      onNotice,
+      onKept,
+    });
     this.#prepared = { runId, stamp, journal, tally, source };
     return this.#prepared;
   }
@@ -312,8 +334,11 @@ function isWhole(result: UploadResult): boolean {
 }
 
 function expectBatch(verification: Verification | null, batch: Batch): void {
-  if (verification === null) return;
-  for (const line of batch.lines) verification.expect(expectationOf(batch.format, line, sha256));
+  for (const line of batch.lines) expectLine(verification, batch.format, line);
+}
+
+function expectLine(verification: Verification | null, format: LineFormat, line: BatchLine): void {
+  verification?.expect(expectationOf(format, line, sha256));
 }
 
 function sha256(slices: readonly Buffer[]): string {
@@ -323,8 +348,12 @@ function sha256(slices: readonly Buffer[]): string {
 }
 
 function runIdOfRecord(record: StreamRecord): string | null {
-  const facts = readFacts(record.bytes, record.unit === 'trace' ? 'trace' : 'episode');
+  const facts = factsOf(record);
   return facts === null ? null : runIdOf(facts, OWN_RUN);
+}
+
+function factsOf(record: StreamRecord): LineFacts | null {
+  return readFacts(record.bytes, record.unit === 'trace' ? 'trace' : 'episode');
 }
 
 function noRunId(run: Run, first: StreamRecord): PrlError {

@@ -3,14 +3,17 @@
  * they are found, and leaves a line that is still being written for the next pass (U17).
  */
 import { stat } from 'node:fs/promises';
-import type { Damage, DamageKind, StreamRecord } from '../core/scan/types.js';
+import type { Damage, DamageKind, RecordUnit, StreamRecord } from '../core/scan/types.js';
 import type { RunStamp } from '../core/stream/stamp.js';
+import { type Candidate, rejectLine } from '../core/upload/batcher.js';
 import { type BatchesOptions, batchesOf } from '../core/upload/batches.js';
 import { merged } from '../core/upload/resume.js';
 import type { UploadTally } from '../core/upload/tally.js';
 import type { Batch, RejectedLine, SettledRange } from '../core/upload/types.js';
 import type { SkipRange } from './chunk-reader.js';
+import { EpisodeIds } from './episode-ids.js';
 import type { Journal } from './journal.js';
+import { lineDigest } from './pack.js';
 import type { RunEvents } from './run-events.js';
 import type { ChunkFile } from './run-types.js';
 
@@ -23,6 +26,8 @@ export type UploadSourceOptions = Pick<BatchesOptions, 'targetBytes'> & {
   /** Send only what the journal knows as rejected (`--retry-rejected`). */
   readonly isRetry: boolean;
   readonly tally: UploadTally;
+  /** Told of each line that an earlier upload stored and that is recognised in a chunk which has changed. */
+  readonly onKept: (candidate: Candidate) => void;
   readonly onNotice: (message: string) => void;
 };
 
@@ -41,6 +46,7 @@ const LASTING_DAMAGE: ReadonlySet<DamageKind> = new Set([
 
 export class UploadSource {
   readonly #options: UploadSourceOptions;
+  readonly #ids = new EpisodeIds();
   #growing = 0;
 
   constructor(options: UploadSourceOptions) {
@@ -53,9 +59,9 @@ export class UploadSource {
   }
 
   /** @throws PrlError `PRL_ERR_USAGE` for a bad batch size; an abort ends it with the signal's reason */
-  batches(signal: AbortSignal): AsyncGenerator<Batch> {
-    const { stamp, journal, isRetry, tally, targetBytes } = this.#options;
-    return batchesOf(this.#records(signal), {
+  async *batches(signal: AbortSignal): AsyncGenerator<Batch> {
+    const { stamp, journal, isRetry, tally, targetBytes, onNotice } = this.#options;
+    yield* batchesOf(this.#records(signal), {
       stamp,
       ...(targetBytes === undefined ? {} : { targetBytes }),
       ...(journal === null
@@ -64,25 +70,57 @@ export class UploadSource {
             placementOf: (address) =>
               isRetry ? journal.resume.placementOfRejected(address) : journal.resume.placementOf(address),
             pinAt: (address) => journal.resume.pinAt(address),
+            recognises: (candidate) => this.#recognises(candidate, journal),
           }),
-      onRejected: async (line) => {
-        tally.leaveOut(line);
-        await journal?.rejected(line);
+      onRejected: async (line, parts) => {
+        const rejected = { ...line, digest: lineDigest(parts) };
+        tally.leaveOut(rejected);
+        await journal?.rejected(rejected);
       },
-      onPrepared: ({ candidate }) => tally.plan(candidate.line),
+      onPrepared: ({ candidate }) => {
+        tally.plan(candidate.line);
+        this.#ids.add(candidate.episodeId);
+      },
     });
+    const repeated = this.#ids.notice();
+    if (repeated !== null) onNotice(repeated);
+  }
+
+  /** In a chunk that was rewritten, lines that were settled before stay so, wherever they stand now. */
+  async #recognises(candidate: Candidate, journal: Journal): Promise<boolean> {
+    const { line, format } = candidate;
+    if (!journal.hasChanged(line.chunk)) return false;
+    const digest = lineDigest(line.parts);
+    if (journal.knowsStored(digest)) {
+      this.#options.tally.keep(line);
+      this.#options.onKept(candidate);
+      await journal.keep(line, format, digest);
+      return true;
+    }
+    const verdict = journal.rejectionOf(digest);
+    if (verdict === null) return false;
+    const rejected = { ...rejectLine(line, verdict.code, verdict.message), digest };
+    this.#options.tally.leaveOut(rejected);
+    await journal.rejected(rejected);
+    return true;
   }
 
   async *#records(signal: AbortSignal): AsyncGenerator<StreamRecord> {
     const { events } = this.#options;
     let torn: Damage | null = null;
-    for await (const event of events.read({ signal, skip: (file) => this.#skip(file) })) {
+    for await (const event of events.read({
+      signal,
+      skip: (file) => this.#skip(file),
+      unitOf: (file) => this.#unitOf(file),
+    })) {
       const summary = event.type === 'file' ? event.summary : null;
       if (torn !== null && summary?.openLineOffset !== torn.offset) {
         await this.#note(torn);
         torn = null;
       }
       if (event.type === 'record') yield event.record;
+      // Beside settled bytes only a part of its line is read again, which may look torn.
+      else if (event.type === 'damage' && this.#options.tally.knowsDamage(event.damage)) continue;
       else if (event.type === 'damage' && event.damage.kind === 'torn') torn = event.damage;
       else if (event.type === 'damage') await this.#note(event.damage);
       else if (event.summary !== null) {
@@ -90,6 +128,11 @@ export class UploadSource {
         torn = null;
       }
     }
+  }
+
+  /** Settled bytes are not read again, and the first record may be among them. */
+  #unitOf({ chunk }: ChunkFile): RecordUnit | null {
+    return this.#options.journal?.storedIn(chunk)[0]?.format ?? null;
   }
 
   async #note(damage: Damage): Promise<void> {

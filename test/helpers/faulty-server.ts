@@ -25,6 +25,8 @@ export type Fault =
   | AnswerFault
   /** Answers as soon as `afterBytes` of the body arrived; with `drains` it goes on reading what still comes. */
   | (EarlyFault & { readonly drains?: boolean })
+  /** Refuses with 400 what the test says, and stores the rest. */
+  | { readonly kind: 'refuse'; readonly refuses: (jsonl: string) => boolean }
   /** Resets the connection once `afterBytes` arrived. */
   | { readonly kind: 'reset'; readonly afterBytes: number }
   /** Stores, then cuts the connection before the status line. */
@@ -162,6 +164,10 @@ function act({ state, request, response, fault, reset }: Handling, jsonl: Buffer
         answerJson(response, 400, {
           error: { code: 'digest_mismatch', message: 'the bytes are not those of the key' },
         });
+        return;
+      }
+      if (fault?.kind === 'refuse' && fault.refuses(String(jsonl))) {
+        answerJson(response, 400, { error: { code: 'invalid_trace', message: 'a trace without sense' } });
         return;
       }
       commit();

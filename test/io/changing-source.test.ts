@@ -1,5 +1,14 @@
 /** U17, U18, R23: a run that changes while it is uploaded, and between two uploads. Real files, real sockets. */
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -15,13 +24,19 @@ let server: FaultyServer;
 let notices: string[] = [];
 /** Called with the number of each request, before it is stored. */
 let onRequest: (index: number) => void = () => {};
+/** Which uploads the service refuses. */
+let refuses: (jsonl: string) => boolean = () => false;
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'prl-changing-'));
   file = join(folder, 'traces.jsonl');
   notices = [];
   onRequest = () => {};
-  server = await startFaultyServer((index) => void onRequest(index));
+  refuses = () => false;
+  server = await startFaultyServer((index) => {
+    onRequest(index);
+    return { kind: 'refuse', refuses };
+  });
 });
 afterEach(async () => {
   await server.close();
@@ -38,7 +53,7 @@ function line(index: number, letter = 'x'): string {
 const lines = (from: number, to: number, letter?: string): string =>
   Array.from({ length: to - from }, (_, index) => line(from + index, letter)).join('');
 
-async function upload(): Promise<UploadOutcome> {
+async function upload(targetBytes = 2 * SIZE, stamps = false): Promise<UploadOutcome> {
   const session = new RunUpload({
     run: await openRun(file),
     path: file,
@@ -47,10 +62,10 @@ async function upload(): Promise<UploadOutcome> {
     serviceName: server.url,
     runId: null,
     environmentRunId: null,
-    stamps: false,
+    stamps,
     context: {},
     concurrency: 1,
-    targetBytes: 2 * SIZE,
+    targetBytes,
     compress: 'none',
     maxAttempts: 2,
     retriesRejected: false,
@@ -141,5 +156,109 @@ describe('U18: changed', () => {
     writeFileSync(file, lines(50, 52));
     expect(await upload()).toMatchObject({ sent: { episodes: 2 } });
     expect(storedIds()).toEqual([...ids(0, 4), ...ids(50, 52)]);
+  });
+
+  describe('what the last bytes of a record do not tell', () => {
+    const small = (id: string, filling = ''): string =>
+      `{"id":"${id}","traces":[],"x":"${filling}","y":"${'y'.repeat(80)}"}\n`;
+    const text = ['a', 'b', 'c', 'd'].map((id) => small(id)).join('');
+    const stored = (): string[] =>
+      [...server.stored.values()].flatMap((body) => [...String(body).matchAll(/"id":"(\w+)"/g)].map((m) => m[1] ?? ''));
+
+    test.each<[string, string, string[]]>([
+      ['one record replaced by another of its size', text.replace('"b"', '"B"'), ['B']],
+      ['one record of another size in the middle', text.replace('"b"', '"bbb"'), ['bbb']],
+      ['a record in front of all', small('new') + text, ['new']],
+      ['a value inside a record', text.replace(small('c'), small('c', 'z')), ['c']],
+      ['the end cut off', text.slice(0, text.length / 2), []],
+      ['all others', ['e', 'f', 'g', 'h'].map((id) => small(id)).join(''), ['e', 'f', 'g', 'h']],
+    ])('%s: what is new is sent, and what is stored is not sent again', async (_what, now, sent) => {
+      writeFileSync(file, text);
+      await upload();
+      writeFileSync(file, now);
+      const second = await upload();
+      const lineCount = now.split('\n').length - 1;
+      expect(second).toMatchObject({
+        plan: { episodes: lineCount },
+        already: { episodes: lineCount - sent.length },
+        sent: { episodes: sent.length },
+      });
+      expect(stored()).toEqual(['a', 'b', 'c', 'd', ...sent]);
+      expect(notices).toEqual([expect.stringMatching(/chunk 0 was rewritten .*not stored yet are sent/)]);
+      // What was recognised is settled where it stands now: no third look, no further notice.
+      const third = await upload();
+      expect(third).toMatchObject({ already: { episodes: lineCount }, sent: { requests: 0 } });
+      expect(notices).toHaveLength(1);
+      writeFileSync(file, text);
+      expect((await upload()).sent.episodes).toBe(0);
+    });
+
+    test('a record that was rejected and repaired in its place is sent; one that was not is not asked about again', async () => {
+      refuses = (jsonl) => /"(bad1|bad2)"/.test(jsonl);
+      writeFileSync(file, small('bad1') + small('ok11') + small('bad2'));
+      expect((await upload()).rejected.map((line) => line.id)).toEqual(['bad1', 'bad2']);
+      writeFileSync(file, small('rep1') + small('ok11') + small('bad2'));
+      const before = server.requests.length;
+      const second = await upload();
+      expect(second).toMatchObject({ sent: { episodes: 1 }, already: { episodes: 1 }, rejected: [{ id: 'bad2' }] });
+      expect(server.requests.length).toBe(before + 1);
+      expect(stored()).toEqual(['ok11', 'rep1']);
+    });
+
+    test('another record at the place of a rejected one is not taken for it', async () => {
+      refuses = (jsonl) => jsonl.includes('"bad1"');
+      writeFileSync(file, small('bad1'));
+      expect((await upload()).rejected).toHaveLength(1);
+      writeFileSync(file, small('good1', 'zz') + small('good2'));
+      expect(await upload()).toMatchObject({ sent: { episodes: 2 }, rejected: [], damaged: [] });
+    });
+
+    test('a file that was only touched, replaced by a copy or put in another order holds what is stored', async () => {
+      writeFileSync(file, text);
+      await upload();
+      utimesSync(file, 1, 1);
+      expect(await upload()).toMatchObject({ already: { episodes: 4 }, sent: { requests: 0 } });
+      renameSync(file, `${file}.old`);
+      writeFileSync(file, text);
+      expect(await upload()).toMatchObject({ already: { episodes: 4 }, sent: { requests: 0 } });
+      writeFileSync(file, ['d', 'a', 'c', 'b'].map((id) => small(id)).join(''));
+      expect(await upload()).toMatchObject({ already: { episodes: 4 }, sent: { requests: 0 } });
+      expect(notices).toEqual([]);
+    });
+  });
+});
+
+describe('beside settled bytes a line is what it was before', () => {
+  const EPISODE = '{"id":"E","env":{"id":"e"},"traces":[]}';
+
+  test.each([
+    ['a torn record with the next one behind it', `${EPISODE}\n{"id":"T","env":{"id":"e"},"tr${EPISODE}\n`, 'glued'],
+    ['a line of the other shape', `${EPISODE}\n{"id":"t","nodes":[],"task":{"type":"T","data":{}}}\n`, 'wrong_unit'],
+  ])('%s', async (_what, text, kind) => {
+    writeFileSync(file, text.replace('"id":"E"', '"id":"F"'));
+    const first = await upload(1);
+    expect(first.damaged.map((damage) => damage.kind)).toEqual([kind]);
+    for (let round = 0; round < 2; round += 1) {
+      const again = await upload(1);
+      expect(again.damaged).toEqual(first.damaged);
+      expect(again).toMatchObject({ plan: first.plan, sent: { requests: 0 } });
+    }
+  });
+});
+
+test('an id that several batches hold: each line is stored, and the user is told', async () => {
+  const repeated = (filling: string): string => `{"id":"same","traces":[],"x":"${filling}"}\n`;
+  writeFileSync(file, repeated('1') + repeated('2') + repeated('3'));
+  expect(await upload(1)).toMatchObject({ sent: { episodes: 3 }, rejected: [] });
+  expect(notices).toEqual([expect.stringMatching(/^2 lines repeat the id of an earlier episode of the run \(same\)/)]);
+});
+
+test('a first record that cannot be read names no run and hides none', async () => {
+  const named = '{"id":"ok","run":{"type":"eval","id":"r"},"traces":[]}\n';
+  writeFileSync(file, `{"id":"\\ud800","traces":[]}\n${named}`);
+  expect(await upload(1000, true)).toMatchObject({
+    runId: 'r',
+    sent: { episodes: 1 },
+    rejected: [{ lineNumber: 1, code: 'invalid_trace' }],
   });
 });

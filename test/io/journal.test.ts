@@ -68,6 +68,7 @@ function rangeOf(chunk: number, start: number, end: number): BatchRange {
     sentBytes: end - start,
     digest: 'd'.repeat(64),
     tail,
+    lineDigests: ['line-one-digest-', 'line-two-digest-'],
   };
 }
 
@@ -80,6 +81,7 @@ const rejectedLine: RejectedLine = {
   id: 'x',
   code: 'invalid_trace',
   message: 'why',
+  digest: 'rejected-digest-',
 };
 
 async function fill(): Promise<void> {

@@ -126,7 +126,7 @@ export class Batcher {
 /** A line as rejected, under a code and a message of one line. */
 export function rejectLine(line: BatchLine, code: string, message: string): RejectedLine {
   const { chunk, offset, length, byteLength, lineNumber, id } = line;
-  return { chunk, offset, length, byteLength, lineNumber, id, code, message };
+  return { chunk, offset, length, byteLength, lineNumber, id, code, message, digest: null };
 }
 
 /** A record without LF can only be the last of a request: a chunk's open tail, or one that another was glued to. */

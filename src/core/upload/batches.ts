@@ -1,7 +1,8 @@
 /** From the records of a run to the batches that are still to be sent, in order, one at a time. */
+import { isBlank } from '../scan/pick.js';
 import type { StreamRecord } from '../scan/types.js';
 import type { RunStamp } from '../stream/stamp.js';
-import { Batcher, type BatcherOptions } from './batcher.js';
+import { Batcher, type BatcherOptions, type Candidate } from './batcher.js';
 import { type Prepared, prepareRecord } from './prepare.js';
 import type { Address, Placement } from './resume.js';
 import type { Batch, RejectedLine, SourceRange } from './types.js';
@@ -14,7 +15,9 @@ export type BatchesOptions = BatcherOptions & {
   /** Cuts that an earlier run made and that must be repeated (U2). */
   readonly pinAt?: (address: Address) => SourceRange | null;
   /** A line that is left out, told before the batch that it would have been part of. */
-  readonly onRejected: (line: RejectedLine) => void | Promise<void>;
+  readonly onRejected: (line: RejectedLine, parts: readonly Buffer[]) => void | Promise<void>;
+  /** True for a line that turns out to be settled by what it says, not by where it stands; it is passed over. */
+  readonly recognises?: (candidate: Candidate) => Promise<boolean>;
   /** Told of each record that goes into a batch. */
   readonly onPrepared?: (prepared: Extract<Prepared, { ok: true }>) => void;
 };
@@ -45,16 +48,32 @@ export async function* batchesOf(
     }
     openPin = pin;
     if (placement === 'settled') continue;
-    const prepared = prepareRecord(record, options.stamp);
+    const prepared = prepareRecord(asPlanned(record, pin), options.stamp);
     if (!prepared.ok) {
-      await options.onRejected(prepared.rejected);
+      await options.onRejected(prepared.rejected, [record.bytes]);
+      continue;
+    }
+    if ((await options.recognises?.(prepared.candidate)) === true) {
+      const closed = batcher.flush();
+      if (closed !== null) yield closed;
       continue;
     }
     const { closed, rejected } = batcher.push(prepared.candidate, pin !== null);
     if (rejected === null) options.onPrepared?.(prepared);
-    else await options.onRejected(rejected);
+    else await options.onRejected(rejected, prepared.candidate.line.parts);
     if (closed !== null) yield closed;
   }
   const last = batcher.flush();
   if (last !== null) yield last;
+}
+
+/**
+ * The last record of a growing chunk may have been sent without its LF, which has come since. A repeat sends what was
+ * sent: with the LF it would be another upload of the same record (U2). The LF is read as a blank line later.
+ */
+function asPlanned(record: StreamRecord, pin: SourceRange | null): StreamRecord {
+  const { offset, length, bytes } = record;
+  if (pin === null || offset + length <= pin.end || bytes.length !== length) return record;
+  const planned = pin.end - offset;
+  return isBlank(bytes, planned, length) ? { ...record, length: planned, bytes: bytes.subarray(0, planned) } : record;
 }

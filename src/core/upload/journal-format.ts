@@ -28,6 +28,8 @@ export type RangeEntry = {
   readonly sentBytes: number;
   readonly digest: string;
   readonly tail: string;
+  /** Digests of the lines, one behind the other, each `LINE_DIGEST_CHARACTERS` long; empty for a cut not yet stored. */
+  readonly lineDigests: string;
   /** Stored by `--retry-rejected`: the lines of the range are rejected no more. */
   readonly isRetry?: boolean;
 };
@@ -41,12 +43,24 @@ export type Destination = {
   readonly stamp: string | null | { readonly unstamped: true };
 };
 
+/** A file as it was when an upload began to read it: unchanged since, its bytes are those the journal knows. */
+export type SourceIdentity = {
+  readonly isPlain: boolean;
+  readonly inode: string;
+  readonly sizeBytes: number;
+  /** Time of the last change of content or attributes, which no program sets: nanoseconds since the epoch. */
+  readonly changedNs: string;
+  /** Changed so shortly before it was looked at that the next change may bear the same time. */
+  readonly isFresh: boolean;
+};
+
 /** One fact. `to` is the key of its destination. */
 export type JournalEntry =
   | { readonly kind: 'destination'; readonly to: string; readonly destination: Destination }
   | { readonly kind: 'planned' | 'stored'; readonly to: string; readonly range: RangeEntry }
   | { readonly kind: 'rejected'; readonly to: string; readonly file: string; readonly line: RejectedLine }
   | { readonly kind: 'damage'; readonly to: string; readonly file: string; readonly damage: Damage }
+  | { readonly kind: 'seen'; readonly to: string; readonly file: string; readonly identity: SourceIdentity }
   | { readonly kind: 'forgotten'; readonly to: string; readonly file: string };
 
 /**
@@ -64,10 +78,13 @@ export type Decoded = {
 };
 
 const MAGIC = Buffer.from('prljrnl\n');
+/** 96 bits of SHA-256 in base64: two lines of a run share them by chance in no run there will ever be. */
+export const LINE_DIGEST_CHARACTERS = 16;
+
 const HEADER_BYTES = 16;
 const FRAME_BYTES = 12;
-/** No record comes near it; a larger length is damage, whatever its checksum says. */
-const MAX_PAYLOAD_BYTES = 1024 * 1024;
+/** Above a batch of the most lines, each with its digest; a larger length is damage, whatever its checksum says. */
+const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024;
 
 export function encodeHeader(crc32: Crc32): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
@@ -102,9 +119,28 @@ export function decodeJournal(bytes: Buffer, crc32: Crc32): Decoded {
   return { state: 'intact', entries, validBytes: at, reason: '' };
 }
 
-export function toRangeEntry({ tail, ...range }: BatchRange, file: string): RangeEntry {
+export function toRangeEntry(range: BatchRange, file: string): RangeEntry {
   const { start, end, physicalLines, format, lines, sentBytes, digest } = range;
-  return { file, start, end, physicalLines, format, lines, sentBytes, digest, tail: tail.toString('base64') };
+  const tail = range.tail.toString('base64');
+  return {
+    file,
+    start,
+    end,
+    physicalLines,
+    format,
+    lines,
+    sentBytes,
+    digest,
+    tail,
+    lineDigests: range.lineDigests.join(''),
+  };
+}
+
+/** The digests of a range's lines, in order. */
+export function* lineDigestsOf({ lineDigests }: Pick<RangeEntry, 'lineDigests'>): Generator<string> {
+  for (let at = 0; at < lineDigests.length; at += LINE_DIGEST_CHARACTERS) {
+    yield lineDigests.slice(at, at + LINE_DIGEST_CHARACTERS);
+  }
 }
 
 type Fault = { readonly state: 'torn' | 'damaged' | 'foreign'; readonly reason: string };

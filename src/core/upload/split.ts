@@ -1,6 +1,6 @@
 /** What becomes of a batch that the service refuses: halves, single lines, or nothing to try. */
 import { rejectLine } from './batcher.js';
-import type { Batch, BatchLine, BatchRange, RejectedLine } from './types.js';
+import type { Batch, BatchLine, BatchRange, PackedBatch, RejectedLine } from './types.js';
 
 /** A verdict against a batch. */
 export type Refusal = { readonly status: number; readonly code: string; readonly message: string };
@@ -26,12 +26,22 @@ export function halve(batch: Batch): readonly [Batch, Batch] {
 }
 
 /** Every line of a batch under one refusal. */
-export function rejectAll(batch: Batch, { code, message }: Refusal): RejectedLine[] {
-  return batch.lines.map((line) => rejectLine(line, code, message));
+export function rejectAll(
+  batch: Batch,
+  { code, message }: Refusal,
+  { lineDigests }: Pick<PackedBatch, 'lineDigests'>,
+): RejectedLine[] {
+  return batch.lines.map((line, index) => ({
+    ...rejectLine(line, code, message),
+    digest: lineDigests[index] ?? null,
+  }));
 }
 
 /** The source range a batch settles. A batch has at least one line. */
-export function rangeOf(batch: Batch, digest: string): BatchRange {
+export function rangeOf(
+  batch: Batch,
+  { digest, lineDigests }: Pick<PackedBatch, 'digest' | 'lineDigests'>,
+): BatchRange {
   const first = batch.lines[0] as BatchLine;
   const last = batch.lines[batch.lines.length - 1] as BatchLine;
   return {
@@ -44,6 +54,7 @@ export function rangeOf(batch: Batch, digest: string): BatchRange {
     sentBytes: batch.batchBytes,
     digest,
     tail: last.sourceTail,
+    lineDigests,
   };
 }
 

@@ -7,8 +7,7 @@ import type { EpisodeTotals } from '../snapshot.js';
 import type { BatchLine, RejectedLine } from './types.js';
 
 export class UploadTally {
-  /** Stored by an earlier upload, as its journal says. */
-  readonly already: EpisodeTotals;
+  readonly #already: { episodes: number; bytes: number };
   readonly #damages = new Map<string, Damage>();
   readonly #rejected = new Map<string, RejectedLine>();
   readonly #read = { episodes: 0, bytes: 0 };
@@ -19,7 +18,7 @@ export class UploadTally {
     already: EpisodeTotals,
     known: { readonly rejected: readonly RejectedLine[]; readonly damages: readonly Damage[] },
   ) {
-    this.already = already;
+    this.#already = { ...already };
     for (const line of known.rejected) this.leaveOut(line);
     for (const damage of known.damages) this.damage(damage);
   }
@@ -42,13 +41,29 @@ export class UploadTally {
     this.#rejected.set(`${line.chunk}:${line.offset}`, line);
   }
 
+  /** Stored by an earlier upload and found again at another place, or in a chunk that was rewritten around it. */
+  keep(line: BatchLine): void {
+    this.#already.episodes += 1;
+    this.#already.bytes += line.byteLength;
+  }
+
+  /** A place is damaged in one way: read again beside settled bytes, what is left of its line may look otherwise. */
   damage(damage: Damage): void {
-    this.#damages.set(`${damage.chunk}:${damage.offset}:${damage.kind}`, damage);
+    if (!this.knowsDamage(damage)) this.#damages.set(`${damage.chunk}:${damage.offset}`, damage);
+  }
+
+  knowsDamage({ chunk, offset }: Damage): boolean {
+    return this.#damages.has(`${chunk}:${offset}`);
+  }
+
+  /** Stored by an earlier upload, as its journal says. */
+  get already(): EpisodeTotals {
+    return { ...this.#already };
   }
 
   /** Every record of the run that was read or is known: to send, stored already, or left out. */
   get planned(): EpisodeTotals {
-    const parts = [this.#read, this.already, this.#leftOut];
+    const parts = [this.#read, this.#already, this.#leftOut];
     return {
       episodes: parts.reduce((sum, part) => sum + part.episodes, 0),
       bytes: parts.reduce((sum, part) => sum + part.bytes, 0),

@@ -36,6 +36,8 @@ export type PackedBatch = {
   /** The whole multipart body, in slices. */
   readonly body: readonly Buffer[];
   readonly bodyBytes: number;
+  /** One for each line, in order: what a journal recognises the line by wherever it stands (`lineDigest`). */
+  readonly lineDigests: readonly string[];
 };
 
 /** The service's acceptance of one batch. */
@@ -58,6 +60,8 @@ export type RejectedLine = {
   /** A code of the service's error table, or one of ours: `line_too_large`, `duplicate_*`, `wrong_unit`, `bad_receipt`. */
   readonly code: string;
   readonly message: string;
+  /** Of the line as it would have travelled; null until somebody who can hash has seen it. */
+  readonly digest: string | null;
 };
 
 /** A stretch of one chunk, uncompressed bytes, end exclusive. */
@@ -76,6 +80,8 @@ export type BatchRange = SettledRange & {
   readonly digest: string;
   /** Last source bytes of the range, at most 64, to recognise a rewritten chunk. */
   readonly tail: Buffer;
+  /** The lines that travelled, each by its digest, in order. */
+  readonly lineDigests: readonly string[];
 };
 
 /**

@@ -168,7 +168,7 @@ export class Uploader {
     if (this.#halt.signal.aborted) return leave(batch, working);
     const packed = await this.#pack(batch);
     if (packed === null) return leave(batch, working);
-    const range = rangeOf(batch, packed.digest);
+    const range = rangeOf(batch, packed);
     if (packed.bodyBytes > GATEWAY_REQUEST_BYTES) this.#options.onNotice?.(largeRequest(range, packed));
     await this.#options.journal.planned(range);
     const verdict = await this.#delivery.deliver(packed, this.#halt.signal, signal);
@@ -177,7 +177,7 @@ export class Uploader {
       case 'stored':
         return this.#store(batch, range, verdict.receipt, working);
       case 'refused':
-        if (!canSplit(batch, verdict)) return this.#reject(batch, verdict, working);
+        if (!canSplit(batch, verdict)) return this.#reject(batch, verdict, packed, working);
         for (const half of halve(batch)) await this.#settlePart(half, working, signal);
         return;
       case 'stop':
@@ -214,8 +214,8 @@ export class Uploader {
     working.stored.push({ range, receipt });
   }
 
-  async #reject(batch: Batch, refusal: Refusal, working: Working): Promise<void> {
-    const lines = rejectAll(batch, refusal);
+  async #reject(batch: Batch, refusal: Refusal, packed: PackedBatch, working: Working): Promise<void> {
+    const lines = rejectAll(batch, refusal, packed);
     // A batch without a usable receipt may be stored; not remembering it makes the next run ask again.
     if (refusal.code !== 'bad_receipt') for (const line of lines) await this.#options.journal.rejected(line);
     this.#rejectedCount += lines.length;
@@ -237,7 +237,7 @@ export class Uploader {
 }
 
 function leave(batch: Batch, working: Working): void {
-  const { chunk, start, end, lines } = rangeOf(batch, '');
+  const { chunk, start, end, lines } = rangeOf(batch, { digest: '', lineDigests: [] });
   working.unsent.push({ chunk, start, end, lines });
 }
 

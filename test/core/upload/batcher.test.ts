@@ -199,6 +199,7 @@ describe('batchesOf', () => {
       id: 'b',
       code: 'x',
       message: '',
+      digest: null,
     });
     expect((await collect({ placementOf: resume.placementOf.bind(resume) })).batches).toEqual(['acd']);
     expect((await collect({ placementOf: resume.placementOfRejected.bind(resume) })).batches).toEqual(['b']);
@@ -210,6 +211,23 @@ describe('batchesOf', () => {
     const pinAt = resume.pinAt.bind(resume);
     expect((await collect({ pinAt, targetBytes: 1 })).batches).toEqual(['a', 'bc', 'd']);
     expect((await collect({ pinAt, targetBytes: 1000 })).batches).toEqual(['a', 'bc', 'd']);
+  });
+
+  test('a record that was cut without its LF is cut so again, with the LF come since; other bytes are not cut off', async () => {
+    const resume = new ResumeState();
+    resume.pin({ chunk: 0, start: 2 * lineBytes, end: 4 * lineBytes - 1 });
+    const pinAt = resume.pinAt.bind(resume);
+    const open = text.slice(0, -1);
+    for (const [now, sent] of [
+      [`${open}\n`, open],
+      [`${open}\r\n`, open],
+      [`${open.slice(0, -1)},"x":1}\n`, `${open.slice(0, -1)},"x":1}\n`],
+    ] as const) {
+      const texts: string[] = [];
+      const options = { stamp: null, pinAt, onRejected: () => {} };
+      for await (const batch of batchesOf(recordsOf(now), options)) texts.push(textOf(batch));
+      expect(texts).toEqual([text.slice(0, 2 * lineBytes), sent.slice(2 * lineBytes)]);
+    }
   });
 
   test('a record of another unit is rejected, its neighbours go', async () => {

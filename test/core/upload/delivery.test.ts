@@ -19,7 +19,7 @@ test('a batch that waits by itself, with nothing else in flight, is told as a wa
     },
   };
   const delivery = new Delivery({ sender, clock: watched, random: () => 0.5 });
-  const packed = { digest: 'd', format: 'episode', contentType: '', body: [], bodyBytes: 0 } as const;
+  const packed = { digest: 'd', format: 'episode', contentType: '', body: [], bodyBytes: 0, lineDigests: [] } as const;
   const never = new AbortController().signal;
   await delivery.deliver(packed, never, never);
   expect(waits).toMatchObject([{ code: 'connection_refused', isAsked: false, untilMs: expect.any(Number) }]);
@@ -31,7 +31,14 @@ test('of a request that broke on the way, only what left counts as on the wire',
   const broken = { ...retryLater(null, 'connection_reset'), acceptedBytes: 40 };
   const sender = new ScriptedSender(clock, (_text, attempt) => (attempt === 1 ? broken : STORED));
   const delivery = new Delivery({ sender, clock, random: () => 0 });
-  const packed = { digest: 'd', format: 'episode', contentType: '', body: [], bodyBytes: 100 } as const;
+  const packed = {
+    digest: 'd',
+    format: 'episode',
+    contentType: '',
+    body: [],
+    bodyBytes: 100,
+    lineDigests: [],
+  } as const;
   const never = new AbortController().signal;
   await delivery.deliver(packed, never, never);
   expect(delivery.status()).toMatchObject({ requests: 2, wireBytes: 140 });
@@ -50,7 +57,7 @@ test('the wait after a probe that failed without a wish of the service is not on
     },
   };
   const delivery = new Delivery({ sender, clock: watched, random: () => 0 });
-  const packed = { digest: 'd', format: 'episode', contentType: '', body: [], bodyBytes: 0 } as const;
+  const packed = { digest: 'd', format: 'episode', contentType: '', body: [], bodyBytes: 0, lineDigests: [] } as const;
   const never = new AbortController().signal;
   expect(await delivery.deliver(packed, never, never)).toMatchObject({ outcome: 'stored' });
   expect(waits).toMatchObject([

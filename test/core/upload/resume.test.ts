@@ -12,7 +12,7 @@ const range = (start: number, end: number, chunk = 0): SettledRange => ({
   physicalLines: (end - start) / 10,
 });
 const line = (offset: number, chunk = 0): RejectedLine => {
-  return { chunk, offset, length: 10, byteLength: 10, lineNumber: 1, id: null, code: 'c', message: 'm' };
+  return { chunk, offset, length: 10, byteLength: 10, lineNumber: 1, id: null, code: 'c', message: 'm', digest: null };
 };
 
 test('merging keeps exactly the covered bytes, sorted and apart', () => {

@@ -36,6 +36,7 @@ async function packText(batch: Batch): Promise<PackedBatch> {
     contentType: '',
     body,
     bodyBytes: batch.batchBytes,
+    lineDigests: batch.lines.map((line) => `digest-${line.id}`),
   };
 }
 
