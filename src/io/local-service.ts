@@ -130,12 +130,15 @@ function codeOf(status: number | null): PrlErrorCode {
   return codes[status ?? -1] ?? 'PRL_ERR_BUG';
 }
 
-function startError(code: PrlErrorCode, directory: string, detail: string, hint: string | null): PrlError {
+/** Why the service over a directory did not start, and what a user of `--local` can do. */
+export function startError(code: PrlErrorCode, directory: string, detail: string, hint: string | null): PrlError {
+  // Whoever called us has no --data to give.
+  const ours = hint?.replace('--data or PRL_DATA_DIR', 'PRL_DATA_DIR').replaceAll('--data', 'PRL_DATA_DIR');
   return new PrlError(code, `the embedded service over ${directory} did not start: ${detail}`, {
     hint:
-      code === 'PRL_ERR_LOCKED' || hint === null
+      code === 'PRL_ERR_LOCKED' || ours === undefined
         ? 'give it a directory of its own with PRL_DATA_DIR, or end the other prl that uses this one'
-        : hint,
+        : ours,
   });
 }
 

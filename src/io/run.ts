@@ -56,7 +56,9 @@ async function resolve(path: string): Promise<string> {
   } catch (cause) {
     const code = systemErrorCode(cause);
     if (code === 'ENOENT' || code === 'ENOTDIR') {
-      throw new PrlError('PRL_ERR_NOT_FOUND', `no such run or file: ${path}`, { cause });
+      throw new PrlError('PRL_ERR_NOT_FOUND', `no such run or file: ${path}`, {
+        hint: 'check the spelling; RUN is a run directory, a file of episodes, or - for standard input',
+      });
     }
     throw new PrlError('PRL_ERR_DAMAGED', `cannot read ${path}: ${describeReadError(cause)}`, {
       hint: 'check the owner and mode of the path and of the directories above it',

@@ -133,7 +133,9 @@ function waitingSegments(waiting: UploadProgress['waiting'], format: ViewFormat)
 function wireRow({ progress, format, glyphs }: UploadRowsOptions): ViewRow {
   const { sent, wireBytesPerSecond, retries, waiting } = progress;
   const rate = wireBytesPerSecond === null ? format.size(sent.wireBytes) : format.rate(wireBytesPerSecond);
-  const ratio = sent.wireBytes === 0 ? '' : `(${(sent.bytes / sent.wireBytes).toFixed(1)}${glyphs.times} smaller)`;
+  // What is still on its way has no stored bytes to compare with, and what is not compressed is not smaller.
+  const times = sent.wireBytes === 0 ? 0 : sent.bytes / sent.wireBytes;
+  const ratio = times < 1.05 ? '' : `(${times.toFixed(1)}${glyphs.times} smaller)`;
   return {
     key: 'wire',
     priority: waiting === null ? 5 : 8,

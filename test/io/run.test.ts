@@ -242,6 +242,7 @@ describe('what is no run', () => {
     await expect(openRun(path)).rejects.toMatchObject({
       code: 'PRL_ERR_NOT_FOUND',
       message: `no such run or file: ${path}`,
+      hint: expect.stringContaining('check the spelling'),
     });
     await expect(openRun(join(RUNS, 'verifiers-eval/traces.jsonl/x'))).rejects.toMatchObject({
       code: 'PRL_ERR_NOT_FOUND',

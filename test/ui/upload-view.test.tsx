@@ -119,6 +119,11 @@ describe('what is told', () => {
     );
   });
 
+  test.each([0, 10, 104])('%d of 100 bytes on the wire stored: nothing is called smaller', (bytes) => {
+    const text = lines({ sent: { episodes: 0, bytes, wireBytes: 100, requests: 1 } }).join('\n');
+    expect(text).not.toContain('smaller');
+  });
+
   test('hostile names cannot act on the terminal, and keep the columns', () => {
     const shown = lines(
       { run: 'x\u001b[2J\u202e日本語', rejected: { count: 1, lastCode: 'a\u0007b' } },
