@@ -1,9 +1,10 @@
 /** Where the state of an upload lives: beside the run, or keyed by the run's path in the user's state directory. */
 import { createHash } from 'node:crypto';
-import { access, constants, mkdir, realpath, stat } from 'node:fs/promises';
+import { access, constants, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type Environment, stateDirectory } from '../core/environment.js';
+import { makeDirectory } from './make-directory.js';
 
 export type JournalPlaces = {
   /** Directory that takes writes; null when there is none, and nothing can be remembered. */
@@ -52,7 +53,7 @@ async function isDirectory(path: string): Promise<boolean> {
 
 async function isWritable(directory: string): Promise<boolean> {
   try {
-    await mkdir(directory, { recursive: true });
+    await makeDirectory(directory);
     await access(directory, constants.W_OK | constants.X_OK);
     return true;
   } catch {

@@ -4,9 +4,10 @@
  * rows are. So the bytes are written once, straight to their address, and a crash leaves at worst a tail that no row
  * names, which the next start cuts off.
  */
-import { type FileHandle, mkdir, open, readdir, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { PrlError } from '../core/errors.js';
+import { makeDirectory } from '../io/make-directory.js';
 import { systemErrorCode } from '../io/run-fault.js';
 
 const CHUNK_NAME = /^([0-9]{5,})\.jsonl$/;
@@ -67,7 +68,7 @@ export class ChunkPool {
     limits: { chunkBytes: number; writers: number },
     committed: ReadonlyMap<number, number>,
   ): Promise<{ pool: ChunkPool; cut: CutTail[] }> {
-    await mkdir(directory, { recursive: true });
+    await makeDirectory(directory);
     const found = await chunkFiles(directory);
     const cut: CutTail[] = [];
     for (const number of found) {

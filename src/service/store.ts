@@ -2,10 +2,11 @@
  * The service's memory: rows in SQLite (WAL, synchronous FULL), raw bytes in chunk files. An upload is one transaction,
  * begun only after its bytes are on the disk; when `commit` returns, the receipt may be given.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import type { LineFormat } from '../core/scan/types.js';
+import { makeDirectory } from '../io/make-directory.js';
 import { type ChunkLease, ChunkPool, type CutTail } from './chunk-pool.js';
 import { type DirectoryLock, lockDirectory } from './directory-lock.js';
 import type { ServiceLimits } from './limits.js';
@@ -71,7 +72,7 @@ export class Store {
    */
   static async open(directory: string, limits: StoreLimits): Promise<Store> {
     try {
-      mkdirSync(directory, { recursive: true });
+      await makeDirectory(directory);
       const lock = lockDirectory(directory);
       return await Store.#openLocked(directory, limits, lock).catch((error: unknown) => {
         lock.release();
