@@ -113,6 +113,11 @@ export class Journal implements UploadJournal {
     return { episodes, bytes };
   }
 
+  /** False when it could not be opened or written: what is stored from then on is not remembered. */
+  get isKept(): boolean {
+    return this.#file !== null;
+  }
+
   get damages(): readonly Damage[] {
     return [...this.#damages.values()];
   }

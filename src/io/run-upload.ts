@@ -137,7 +137,8 @@ export class RunUpload {
       for (const line of result.rejected) prepared.tally.reject(line);
       const verified = verification && isWhole(result) ? await this.#readBack(verification, signal) : null;
       this.#phase = 'done';
-      return this.#result(prepared, result, verified, places?.writable ?? null);
+      const journal = this.#journal?.isKept === true ? (places?.writable ?? null) : null;
+      return this.#result(prepared, result, verified, journal);
     } finally {
       await sender.close();
       await this.#journal?.close();

@@ -297,6 +297,8 @@ describe('places', () => {
     const journal = await reopen({ place: null });
     await journal.stored(rangeOf(0, 0, 100));
     expect(notices).toHaveLength(1);
+    expect(journal.isKept).toBe(false);
+    expect((await reopen()).isKept).toBe(true);
     expect(journal.resume.placementOf({ chunk: 0, offset: 0 })).toBe('settled');
   });
 
@@ -306,6 +308,7 @@ describe('places', () => {
     await journal.stored(rangeOf(0, 0, 100));
     expect(notices).toHaveLength(1);
     expect(notices[0]).toMatch(/not kept .*EISDIR/);
+    expect(journal.isKept).toBe(false);
   });
 });
 
