@@ -4,19 +4,12 @@
  * be deleted at any time: an upload is correct without it, only dearer to repeat.
  */
 import { createHash } from 'node:crypto';
-import { copyFile, type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { crc32 } from 'node:zlib';
-import { messageOf } from '../core/errors.js';
 import type { Damage, LineFormat } from '../core/scan/types.js';
 import type { EpisodeTotals } from '../core/snapshot.js';
 import {
-  type Decoded,
   type Destination,
-  decodeJournal,
-  encodeEntry,
-  encodeHeader,
   type JournalEntry,
   lineDigestsOf,
   type RangeEntry,
@@ -25,8 +18,8 @@ import {
 } from '../core/upload/journal-format.js';
 import { ResumeState } from '../core/upload/resume.js';
 import type { BatchLine, BatchRange, RejectedLine, UploadJournal } from '../core/upload/types.js';
+import { JournalFile, readJournal } from './journal-file.js';
 import type { JournalPlaces } from './journal-place.js';
-import { systemErrorCode } from './run-fault.js';
 
 /**
  * Reads bytes of a chunk as they are now, uncompressed.
@@ -76,6 +69,7 @@ export function destinationKey(destination: Destination): string {
 export class Journal implements UploadJournal {
   readonly resume = new ResumeState();
   readonly #options: JournalOptions;
+  readonly #file: JournalFile;
   readonly #key: string;
   /** Stored ranges by chunk; kept whole for counts and for the evidence of the last one. */
   readonly #stored = new Map<number, RangeEntry[]>();
@@ -90,12 +84,10 @@ export class Journal implements UploadJournal {
   #knownDigests: Set<string> | null = null;
   #kept: BatchRange | null = null;
   #isKnownDestination = false;
-  #file: FileHandle | null = null;
-  #pending: Buffer[] = [];
-  #writing: Promise<void> | null = null;
 
   constructor(options: JournalOptions) {
     this.#options = options;
+    this.#file = new JournalFile(options.onNotice);
     this.#key = destinationKey(options.destination);
     this.#chunksByName = new Map([...options.chunkNames].map(([chunk, name]) => [name, chunk]));
   }
@@ -115,7 +107,7 @@ export class Journal implements UploadJournal {
 
   /** False when it could not be opened or written: what is stored from then on is not remembered. */
   get isKept(): boolean {
-    return this.#file !== null;
+    return this.#file.isKept;
   }
 
   get damages(): readonly Damage[] {
@@ -151,16 +143,16 @@ export class Journal implements UploadJournal {
   /** Called by `openJournal`. */
   async load(): Promise<void> {
     const { writable, readOnly } = this.#options.places;
-    if (readOnly !== null) this.#replay(decodeJournal(await readOrEmpty(join(readOnly, FILE_NAME)), crc32));
+    if (readOnly !== null) this.#replay(await readJournal(join(readOnly, FILE_NAME)));
     if (this.#options.readsOnly === true) return this.#checkEvidence();
     if (writable === null) {
-      this.#suspend('no place to keep a journal: neither the run nor the state directory can be written');
+      this.#file.suspend('no place to keep a journal: neither the run nor the state directory can be written');
     } else {
-      await this.#openFile(join(writable, FILE_NAME)).catch((error: unknown) => this.#suspend(messageOf(error)));
+      await this.#file.open(join(writable, FILE_NAME), (entries) => this.#replay(entries));
     }
     await this.#checkEvidence();
     if (!this.#isKnownDestination) {
-      await this.#append({ kind: 'destination', to: this.#key, destination: this.#options.destination });
+      await this.#file.append({ kind: 'destination', to: this.#key, destination: this.#options.destination });
     }
   }
 
@@ -215,44 +207,15 @@ export class Journal implements UploadJournal {
   /** Waits for what is being written and lets the file go. */
   async close(): Promise<void> {
     await this.#settleKept();
-    await this.#writing;
-    await this.#file?.close();
-    this.#file = null;
+    await this.#file.close();
   }
 
-  async #openFile(path: string): Promise<void> {
-    const bytes = await readOrEmpty(path);
-    const decoded = decodeJournal(bytes, crc32);
-    // First, so that a disk too full to keep the damaged file costs nothing that is known.
-    this.#replay(decoded);
-    if (decoded.state === 'damaged' || decoded.state === 'foreign') await this.#setAside(path, bytes, decoded);
-    this.#file = await open(path, 'a');
-    if (decoded.state === 'torn') await this.#file.truncate(decoded.validBytes);
-    if (decoded.validBytes === 0 && decoded.state !== 'foreign') await this.#file.appendFile(encodeHeader(crc32));
-    await this.#file.datasync();
-  }
-
-  /**
-   * Keeps the damaged file under another name and puts a fresh one in its place, beginning with what stands before the
-   * damage: that was checked record by record. There is a journal at every moment, whatever kills us.
-   */
-  async #setAside(path: string, bytes: Buffer, { validBytes, reason }: Decoded): Promise<void> {
-    const aside = `${path}.damaged-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
-    const fresh = `${path}.new`;
-    await writeFile(fresh, validBytes > 0 ? bytes.subarray(0, validBytes) : encodeHeader(crc32), { flush: true });
-    await copyFile(path, aside);
-    await rename(fresh, path);
-    this.#options.onNotice(
-      `the journal is damaged (${reason}); kept as ${aside}, a fresh one goes on from what was readable`,
-    );
-  }
-
-  #replay(decoded: Decoded): void {
-    for (const entry of decoded.entries) if (entry.to === this.#key) this.#apply(entry);
+  #replay(entries: readonly JournalEntry[]): void {
+    for (const entry of entries) if (entry.to === this.#key) this.#apply(entry);
   }
 
   async #record(entry: JournalEntry): Promise<void> {
-    if (this.#apply(entry)) await this.#append(entry);
+    if (this.#apply(entry)) await this.#file.append(entry);
   }
 
   #nameOf(chunk: number): string {
@@ -334,37 +297,6 @@ export class Journal implements UploadJournal {
     }
     return null;
   }
-
-  /** Resolves when the entry is on disk; entries that come meanwhile share one write and one sync. */
-  async #append(entry: JournalEntry): Promise<void> {
-    if (this.#file === null) return;
-    this.#pending.push(encodeEntry(entry, crc32));
-    while (this.#pending.length > 0 || this.#writing !== null) {
-      this.#writing ??= this.#flush();
-      await this.#writing;
-    }
-  }
-
-  async #flush(): Promise<void> {
-    const bytes = Buffer.concat(this.#pending);
-    this.#pending = [];
-    try {
-      await this.#file?.appendFile(bytes);
-      await this.#file?.datasync();
-    } catch (error) {
-      this.#suspend(messageOf(error));
-    } finally {
-      this.#writing = null;
-    }
-  }
-
-  /** Goes on without a journal: the next run sends again what this one cannot remember, under the same keys (U21). */
-  #suspend(reason: string): void {
-    this.#file?.close().catch(() => {}); // its disk has failed already; that is what is told
-    this.#file = null;
-    this.#pending = [];
-    this.#options.onNotice(`the journal is not kept (${reason}); a repeated upload will send everything again`);
-  }
 }
 
 function keptWith(kept: BatchRange | null, line: BatchLine, format: LineFormat, digest: string): BatchRange {
@@ -392,11 +324,4 @@ function sampleOf(ranges: readonly RangeEntry[]): RangeEntry[] {
     if (range !== undefined) sample.add(range);
   }
   return [...sample];
-}
-
-async function readOrEmpty(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: unknown) => {
-    if (systemErrorCode(error) === 'ENOENT') return Buffer.alloc(0);
-    throw error;
-  });
 }

@@ -1,35 +1,31 @@
 /**
- * One run to one service: finds what an earlier upload left, sends it, and reads it back if asked. Joins core/upload
- * with files, journal and sender; holds no rule of its own.
+ * One run to one service: finds what an earlier upload left, sends the rest, and has it read back if asked. Joins
+ * core/upload with files, journal and sender; holds no rule of its own.
  */
-import { createHash } from 'node:crypto';
 import type { Environment } from '../core/environment.js';
 import { PrlError } from '../core/errors.js';
-import type { LineFormat, StreamRecord } from '../core/scan/types.js';
+import type { StreamRecord } from '../core/scan/types.js';
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
 import { type LineFacts, readFacts } from '../core/stream/facts.js';
 import { type RunStamp, runIdOf } from '../core/stream/stamp.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
-import { prepareRecord } from '../core/upload/prepare.js';
 import { UploadTally } from '../core/upload/tally.js';
 import { Turns } from '../core/upload/turns.js';
-import type { Batch, BatchLine, PackedBatch, UploadJournal } from '../core/upload/types.js';
+import type { Batch, PackedBatch, UploadJournal } from '../core/upload/types.js';
 import { Uploader, type UploaderSnapshot, type UploadResult } from '../core/upload/uploader.js';
-import { expectationOf, Verification, type VerifyResult } from '../core/upload/verify.js';
+import type { VerifyResult } from '../core/upload/verify.js';
 import { readChunkRange } from './chunk-range.js';
 import { monotonicClock } from './clock.js';
 import { estimateRows } from './index-rows.js';
 import { type Journal, openJournal } from './journal.js';
 import { findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
 import { type Compression, packBatch } from './pack.js';
-import { readBack } from './read-back.js';
 import { RunEvents } from './run-events.js';
 import { lockRun } from './run-lock.js';
-import { readRecords } from './run-records.js';
 import type { Run } from './run-types.js';
+import { RunVerification } from './run-verification.js';
 import { createSender, type ServiceAccess } from './sender.js';
 import { checkSources } from './source-check.js';
-import { TracesReader } from './traces-reader.js';
 import { UploadSource, type UploadSourceOptions } from './upload-source.js';
 
 export type RunUploadOptions = {
@@ -93,13 +89,14 @@ export class RunUpload {
   /** Held apart, since it is open before everything is prepared. */
   #journal: Journal | null = null;
   #uploader: Uploader | null = null;
-  #verify: UploadSnapshot['verify'] = null;
+  readonly #verification: RunVerification | null;
   #indexRows: number | null = null;
   readonly #plannedBytes: number;
   readonly #packing = new Turns(MAX_PACKING);
 
   constructor(options: RunUploadOptions) {
     this.#options = options;
+    this.#verification = options.verifies ? new RunVerification() : null;
     this.#plannedBytes = options.run.files.reduce((sum, file) => sum + (file.uncompressedBytes ?? file.sizeBytes), 0);
   }
 
@@ -116,10 +113,13 @@ export class RunUpload {
     const sender = createSender(access);
     void this.#estimate();
     try {
-      const verification = this.#options.verifies ? new Verification() : null;
+      const verification = this.#verification;
       const state = places === null ? null : { places, readsOnly: false };
-      const prepared = await this.#prepare(state, signal, ({ format, line }) => expectLine(verification, format, line));
-      if (verification !== null) await this.#expectStored(prepared, verification, signal);
+      const prepared = await this.#prepare(state, signal, ({ format, line }) => verification?.expectLine(format, line));
+      const { journal, stamp, tally } = prepared;
+      if (journal !== null && tally.already.episodes > 0) {
+        await verification?.expectSettled(this.#options.run, journal, stamp, signal);
+      }
       this.#phase = 'send';
       const { concurrency, maxAttempts } = this.#options;
       this.#uploader = new Uploader({
@@ -128,17 +128,17 @@ export class RunUpload {
         random: Math.random,
         concurrency,
         maxAttempts,
-        journal: prepared.journal ?? NO_JOURNAL,
+        journal: journal ?? NO_JOURNAL,
         pack: (batch, halt) => this.#pack(batch, halt),
-        onStored: (batch) => expectBatch(verification, batch),
+        onStored: (batch) => verification?.expectBatch(batch),
         onNotice: this.#options.onNotice,
       });
       const result = await this.#uploader.run(prepared.source.batches(signal), signal);
-      for (const line of result.rejected) prepared.tally.reject(line);
-      const verified = verification && isWhole(result) ? await this.#readBack(verification, signal) : null;
+      for (const line of result.rejected) tally.reject(line);
+      const verified = isWhole(result) ? await this.#readBack(signal) : null;
       this.#phase = 'done';
-      const journal = this.#journal?.isKept === true ? (places?.writable ?? null) : null;
-      return this.#result(prepared, result, verified, journal);
+      const directory = journal?.isKept === true ? (places?.writable ?? null) : null;
+      return this.#result(prepared, result, verified, directory);
     } finally {
       await sender.close();
       await this.#journal?.close();
@@ -192,7 +192,7 @@ export class RunUpload {
       budget: null,
       retries: uploader?.retries ?? 0,
       waiting: waitingOf(uploader?.waiting ?? null),
-      verify: this.#verify,
+      verify: this.#verification?.progress ?? null,
       rejected: uploader?.rejected ?? { count: 0, lastCode: null },
       damaged: tally?.damages().length ?? 0,
     };
@@ -267,40 +267,10 @@ export class RunUpload {
     return this.#packing.take(() => packBatch(batch, { compress, context, signal }));
   }
 
-  /** What an earlier upload stored is read back as well, so it is looked up in the run once more. */
-  async #expectStored(
-    { stamp, journal, tally }: Prepared,
-    verification: Verification,
-    signal: AbortSignal,
-  ): Promise<void> {
-    if (journal === null || tally.already.episodes === 0) return;
-    for await (const event of readRecords(this.#options.run, { signal })) {
-      if (event.type !== 'record' || journal.resume.placementOf(event.record) !== 'settled') continue;
-      const prepared = prepareRecord(event.record, stamp);
-      if (!prepared.ok) continue;
-      const { format, line } = prepared.candidate;
-      verification.expect(expectationOf(format, line, sha256));
-    }
-  }
-
-  async #readBack(verification: Verification, signal: AbortSignal): Promise<VerifyResult> {
-    const { access, concurrency } = this.#options;
+  async #readBack(signal: AbortSignal): Promise<VerifyResult | null> {
+    if (this.#verification === null) return null;
     this.#phase = 'verify';
-    const reader = new TracesReader({ ...access, clock: monotonicClock, random: Math.random });
-    try {
-      await readBack({
-        reader,
-        verification,
-        concurrency,
-        signal,
-        onProgress: (done, total) => {
-          this.#verify = { done, total };
-        },
-      });
-    } finally {
-      await reader.close();
-    }
-    return verification.result();
+    return this.#verification.readBack(this.#options.access, this.#options.concurrency, signal);
   }
 
   #result(
@@ -332,20 +302,6 @@ const OWN_RUN: RunStamp = { runId: null, fallbackRunId: null };
 /** Every batch was settled; only then is a comparison with the service a statement about the run. */
 function isWhole(result: UploadResult): boolean {
   return result.stopped === null && !result.interrupted;
-}
-
-function expectBatch(verification: Verification | null, batch: Batch): void {
-  for (const line of batch.lines) expectLine(verification, batch.format, line);
-}
-
-function expectLine(verification: Verification | null, format: LineFormat, line: BatchLine): void {
-  verification?.expect(expectationOf(format, line, sha256));
-}
-
-function sha256(slices: readonly Buffer[]): string {
-  const hash = createHash('sha256');
-  for (const slice of slices) hash.update(slice);
-  return hash.digest('hex');
 }
 
 function runIdOfRecord(record: StreamRecord): string | null {

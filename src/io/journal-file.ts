@@ -1,0 +1,112 @@
+/**
+ * The file of a journal: opened with its torn end cut and its damage set aside, appended and made durable record by
+ * record. A disk that fails suspends it, once and for all; it never stops whoever writes.
+ */
+import { copyFile, type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+import { messageOf } from '../core/errors.js';
+import {
+  type Decoded,
+  decodeJournal,
+  encodeEntry,
+  encodeHeader,
+  type JournalEntry,
+} from '../core/upload/journal-format.js';
+import { systemErrorCode } from './run-fault.js';
+
+export class JournalFile {
+  readonly #onNotice: (message: string) => void;
+  #file: FileHandle | null = null;
+  #pending: Buffer[] = [];
+  #writing: Promise<void> | null = null;
+
+  /** @param onNotice told once of each thing a user should know: damage set aside, a journal that cannot be kept */
+  constructor(onNotice: (message: string) => void) {
+    this.#onNotice = onNotice;
+  }
+
+  /** False when it could not be opened or written: nothing is remembered from then on. */
+  get isKept(): boolean {
+    return this.#file !== null;
+  }
+
+  /** Opens the file for appending; `replay` gets what it holds, also when it then turns out that it cannot be written. */
+  async open(path: string, replay: (entries: readonly JournalEntry[]) => void): Promise<void> {
+    try {
+      const bytes = await readOrEmpty(path);
+      const decoded = decodeJournal(bytes, crc32);
+      // First, so that a disk too full to keep the damaged file costs nothing that is known.
+      replay(decoded.entries);
+      if (decoded.state === 'damaged' || decoded.state === 'foreign') await this.#setAside(path, bytes, decoded);
+      this.#file = await open(path, 'a');
+      if (decoded.state === 'torn') await this.#file.truncate(decoded.validBytes);
+      if (decoded.validBytes === 0 && decoded.state !== 'foreign') await this.#file.appendFile(encodeHeader(crc32));
+      await this.#file.datasync();
+    } catch (error) {
+      this.suspend(messageOf(error));
+    }
+  }
+
+  /** Resolves when the entry is on disk, or not kept; entries that come meanwhile share one write and one sync. */
+  async append(entry: JournalEntry): Promise<void> {
+    if (this.#file === null) return;
+    this.#pending.push(encodeEntry(entry, crc32));
+    while (this.#pending.length > 0 || this.#writing !== null) {
+      this.#writing ??= this.#flush();
+      await this.#writing;
+    }
+  }
+
+  /** Goes on without a journal: the next run sends again what this one cannot remember, under the same keys (U21). */
+  suspend(reason: string): void {
+    this.#file?.close().catch(() => {}); // its disk has failed already; that is what is told
+    this.#file = null;
+    this.#pending = [];
+    this.#onNotice(`the journal is not kept (${reason}); a repeated upload will send everything again`);
+  }
+
+  /** Waits for what is being written and lets the file go. */
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#file?.close();
+    this.#file = null;
+  }
+
+  /**
+   * Keeps the damaged file under another name and puts a fresh one in its place, beginning with what stands before the
+   * damage: that was checked record by record. There is a journal at every moment, whatever kills us.
+   */
+  async #setAside(path: string, bytes: Buffer, { validBytes, reason }: Decoded): Promise<void> {
+    const aside = `${path}.damaged-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
+    const fresh = `${path}.new`;
+    await writeFile(fresh, validBytes > 0 ? bytes.subarray(0, validBytes) : encodeHeader(crc32), { flush: true });
+    await copyFile(path, aside);
+    await rename(fresh, path);
+    this.#onNotice(`the journal is damaged (${reason}); kept as ${aside}, a fresh one goes on from what was readable`);
+  }
+
+  async #flush(): Promise<void> {
+    const bytes = Buffer.concat(this.#pending);
+    this.#pending = [];
+    try {
+      await this.#file?.appendFile(bytes);
+      await this.#file?.datasync();
+    } catch (error) {
+      this.suspend(messageOf(error));
+    } finally {
+      this.#writing = null;
+    }
+  }
+}
+
+/** What a journal that is only read holds; nothing when it is not there. @throws the system's error */
+export async function readJournal(path: string): Promise<readonly JournalEntry[]> {
+  return decodeJournal(await readOrEmpty(path), crc32).entries;
+}
+
+async function readOrEmpty(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: unknown) => {
+    if (systemErrorCode(error) === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  });
+}
