@@ -31,6 +31,7 @@ function bySystem(error: unknown): Explanation | null {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
+    case 'ENOENT':
     case 'ENOTDIR':
     case 'EEXIST':
     case 'EISDIR':

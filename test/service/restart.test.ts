@@ -123,6 +123,7 @@ describe('refusals to start', () => {
       /ENOTDIR|EEXIST/,
     ],
     ['a file', (dataDir: string) => path.join(dataDir, 'file'), 'PRL_ERR_USAGE', /cannot use the data directory/],
+    ['a place that takes no directories', () => '/proc/prl-has-none', 'PRL_ERR_USAGE', /ENOENT/],
     ['a database that is none', (dataDir: string) => path.join(dataDir, 'rubbish'), 'PRL_ERR_INTEGRITY', /damaged/],
   ])('%s is named, with what to do', async (_, place, code, message) => {
     const folder = temporaryFolder();
