@@ -185,7 +185,7 @@ describe('TLS', () => {
     closers.push(() => sender.close());
     const attempt = await sender.send(await packBatch(batchOf(['{}'])), never);
     expect(attempt).toMatchObject({ outcome: 'stop', errorCode: 'PRL_ERR_USAGE', code: 'untrusted_certificate' });
-    expect(attempt).toMatchObject({ message: expect.stringContaining('NODE_EXTRA_CA_CERTS') });
+    expect(attempt).toMatchObject({ hint: expect.stringContaining('NODE_EXTRA_CA_CERTS') });
     expect(server.requests).toHaveLength(0);
   });
 
