@@ -66,14 +66,16 @@ export type Surroundings = {
 /** The document of an upload, finished or not. */
 export function uploadDocument(outcome: UploadOutcome, surroundings: Surroundings): UploadDocument {
   const { sent, verified } = outcome;
-  const complete = outcome.stopped === null && !outcome.interrupted;
+  const partial = outcome.stopped !== null || outcome.interrupted;
+  // Without a usable receipt nobody knows whether the lines are stored: running it again asks for them once more.
+  const isUnconfirmed = outcome.rejected.some(({ code }) => code === 'bad_receipt');
   return {
     ...common(outcome, surroundings),
     sent: { episodes: sent.episodes, bytes: sent.bytes, wire_bytes: sent.wireBytes, requests: sent.requests },
     retries: outcome.retries,
     verified: verified === null ? null : { episodes: verified.episodes, ok: verified.ok },
-    complete,
-    partial: !complete,
+    complete: !partial && !isUnconfirmed,
+    partial,
   };
 }
 
