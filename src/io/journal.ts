@@ -140,6 +140,11 @@ export class Journal implements UploadJournal {
     return this.#everRejected.get(digest) ?? null;
   }
 
+  /** Every upload that stored lines for this destination, lines of files that are gone or changed included. */
+  uploadIds(): ReadonlySet<string> {
+    return new Set(this.#everStored.flatMap(({ digest }) => (digest === '' ? [] : [digest])));
+  }
+
   /** Called by `openJournal`. */
   async load(): Promise<void> {
     const { writable, readOnly } = this.#options.places;

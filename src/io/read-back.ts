@@ -36,6 +36,15 @@ export async function readBack(options: ReadBackOptions): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: Math.min(options.concurrency, jobs.length) }, work));
+  if (verification.superseded.size > 0) verification.compareSuperseded(await listOwn(options));
+}
+
+async function listOwn({ reader, verification, signal }: ReadBackOptions): Promise<Set<string>> {
+  const stored = new Set<string>();
+  for (const uploadId of verification.ownUploads) {
+    for await (const { id } of reader.listUploadedEpisodes(uploadId, signal)) stored.add(id);
+  }
+  return stored;
 }
 
 async function countEpisodes({ reader, verification, signal }: ReadBackOptions): Promise<Map<string, number>> {
@@ -60,7 +69,12 @@ async function readEpisode(options: ReadBackOptions, episodeId: string): Promise
     return;
   }
   const listed: string[] = [];
-  for await (const { id } of reader.listTraces(episodeId, signal)) listed.push(id);
+  let isOwn = true;
+  for await (const { id, uploadId } of reader.listTraces(episodeId, signal)) {
+    listed.push(id);
+    isOwn &&= verification.isOwn(uploadId);
+  }
+  if (!isOwn) return verification.supersede(episodeId);
   verification.compareTraces(episodeId, listed);
   const present = new Set(listed);
   for (const traceId of verification.tracesOf(episodeId)) {

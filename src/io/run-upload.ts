@@ -130,7 +130,7 @@ export class RunUpload {
         maxAttempts,
         journal: journal ?? NO_JOURNAL,
         pack: (batch, halt) => this.#pack(batch, halt),
-        onStored: (batch) => verification?.expectBatch(batch),
+        onStored: (batch, receipt) => verification?.expectBatch(batch, receipt.uploadId),
         onNotice: this.#options.onNotice,
       });
       const result = await this.#uploader.run(prepared.source.batches(signal), signal);
@@ -270,7 +270,14 @@ export class RunUpload {
   async #readBack(signal: AbortSignal): Promise<VerifyResult | null> {
     if (this.#verification === null) return null;
     this.#phase = 'verify';
-    return this.#verification.readBack(this.#options.access, this.#options.concurrency, signal);
+    const { access, concurrency, onNotice } = this.#options;
+    const verified = await this.#verification.readBack(access, concurrency, signal);
+    if (verified.superseded > 0) {
+      onNotice(
+        `another upload has stored ${verified.superseded} of the episodes anew; this run's were found, their bytes cannot be read any more`,
+      );
+    }
+    return verified;
   }
 
   #result(

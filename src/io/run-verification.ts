@@ -28,7 +28,8 @@ export class RunVerification {
     return this.#progress;
   }
 
-  expectBatch(batch: Batch): void {
+  expectBatch(batch: Batch, uploadId: string): void {
+    this.#verification.addUpload(uploadId);
     for (const line of batch.lines) this.expectLine(batch.format, line);
   }
 
@@ -38,6 +39,7 @@ export class RunVerification {
 
   /** Notes what the journal says is stored already. @throws the signal's reason on abort */
   async expectSettled(run: Run, journal: Journal, stamp: RunStamp | null, signal: AbortSignal): Promise<void> {
+    for (const uploadId of journal.uploadIds()) this.#verification.addUpload(uploadId);
     for await (const event of readRecords(run, { signal })) {
       if (event.type !== 'record' || journal.resume.placementOf(event.record) !== 'settled') continue;
       const prepared = prepareRecord(event.record, stamp);

@@ -18,7 +18,11 @@ import { failureOf } from './sender-failure.js';
 export type ReaderOptions = ServiceAccess & { readonly clock: Clock; readonly random: () => number };
 
 /** The part of a listed summary that verifying needs; the service sends more. */
-export type Listed = { readonly id: string };
+export type Listed = {
+  readonly id: string;
+  /** The upload that stored the copy; null where the service does not say. */
+  readonly uploadId: string | null;
+};
 
 const PAGE_ITEMS = 100;
 /** A page of 100 summaries is about 100 KB; more than this is not one. */
@@ -45,6 +49,11 @@ export class TracesReader {
   /** Every stored episode of a run, page by page, repeats included. */
   listEpisodes(runId: string, signal: AbortSignal): AsyncGenerator<Listed> {
     return this.#list('/episodes', `run_id=${encodeURIComponent(runId)}&`, 'episode_id', signal);
+  }
+
+  /** Episodes that one upload stored, superseded ones included. */
+  listUploadedEpisodes(uploadId: string, signal: AbortSignal): AsyncGenerator<Listed> {
+    return this.#list('/episodes', `upload_id=${encodeURIComponent(uploadId)}&`, 'episode_id', signal);
   }
 
   /** Traces of an episode. An episode that does not exist lists none. */
@@ -175,9 +184,9 @@ function parsePage(text: string, idKey: string, resource: string): Page {
     const page = JSON.parse(text) as { items?: unknown; next_cursor?: unknown };
     if (!Array.isArray(page.items)) throw new Error('no items');
     const items = page.items.map((item: Record<string, unknown>) => {
-      const id = item[idKey];
+      const { [idKey]: id, upload_id: uploadId } = item;
       if (typeof id !== 'string') throw new Error(`an item has no ${idKey}`);
-      return { id };
+      return { id, uploadId: typeof uploadId === 'string' ? uploadId : null };
     });
     const cursor = page.next_cursor;
     return { items, nextCursor: typeof cursor === 'string' && cursor !== '' ? cursor : null };

@@ -101,6 +101,32 @@ describe('a real run', () => {
   });
 });
 
+test('what another run stored anew since is no difference; what is gone is one', async () => {
+  const home = tempFolder();
+  const service = await startEmbedded();
+  const environment = { PRIME_API_KEY: service.token };
+  const first = writeTree(join(home, 'first'), { 'traces.jsonl': episode('a') + episode('b') });
+  const second = writeTree(join(home, 'second'), {
+    'traces.jsonl': episode('a').replace('"data":{}', '"data":{"x":1}'),
+  });
+  const upload = (run: string, id: string) =>
+    runPrl(['upload', run, '--url', service.url, '--run-id', id, '--json', '--verify'], { home, environment });
+  try {
+    expect((await upload(first, 'r1')).status).toBe(0);
+    expect((await upload(second, 'r2')).status).toBe(0);
+    const again = await upload(first, 'r1');
+    expect({ status: again.status, document: documentOf(again) }).toMatchObject({
+      status: 0,
+      document: { already: { episodes: 2 }, verified: { episodes: 2, ok: true } },
+    });
+    const headers = { authorization: `Bearer ${service.token}` };
+    expect((await fetch(`${service.url}/api/v1/traces/t-b`, { method: 'DELETE', headers })).status).toBe(202);
+    expect((await upload(first, 'r1')).status).toBe(7);
+  } finally {
+    await service.close();
+  }
+});
+
 describe('the run id', () => {
   test('records that name no run need one (exit 2), from the flag or the environment', async () => {
     const home = tempFolder();

@@ -29,6 +29,8 @@ export type VerifyResult = {
   readonly episodes: number;
   readonly ok: boolean;
   readonly differences: readonly Difference[];
+  /** Episodes that another upload has stored anew since: ours were found, but a service reads out the newest copy only. */
+  readonly superseded: number;
 };
 
 /** One episode as expected, or the bare traces under the key null. */
@@ -66,6 +68,8 @@ export class Verification {
   readonly #bareTraces = new Map<string, string>();
   readonly #runIds = new Set<string>();
   readonly #unfiled = new Set<string>();
+  readonly #ownUploads = new Set<string>();
+  readonly #superseded = new Set<string>();
   readonly #differences: Difference[] = [];
 
   expect({ episodeId, runId, traces }: LineExpectation): void {
@@ -78,6 +82,42 @@ export class Verification {
   /** Ids of the episodes to read back, in order of upload. */
   get episodeIds(): readonly string[] {
     return [...this.#episodes.keys()];
+  }
+
+  /** Notes an upload that stored lines of the run. */
+  addUpload(uploadId: string): void {
+    this.#ownUploads.add(uploadId);
+  }
+
+  get ownUploads(): ReadonlySet<string> {
+    return this.#ownUploads;
+  }
+
+  /** Whether a stored copy came from this run. Where no upload is known, or not whose it is, a copy passes for one. */
+  isOwn(uploadId: string | null): boolean {
+    return uploadId === null || this.#ownUploads.size === 0 || this.#ownUploads.has(uploadId);
+  }
+
+  /** The newest copy of the episode is another upload's: what it says is no statement about ours. */
+  supersede(episodeId: string): void {
+    this.#superseded.add(episodeId);
+  }
+
+  get superseded(): ReadonlySet<string> {
+    return this.#superseded;
+  }
+
+  /** @param stored ids of the episodes that the service lists for the uploads of this run */
+  compareSuperseded(stored: ReadonlySet<string>): void {
+    for (const episodeId of this.#superseded) {
+      if (stored.has(episodeId)) continue;
+      this.#note(
+        'episode_missing',
+        episodeId,
+        null,
+        `episode ${episodeId} is not among what this run's uploads stored`,
+      );
+    }
   }
 
   /** Runs whose listings should hold the episodes. */
@@ -156,7 +196,8 @@ export class Verification {
 
   result(): VerifyResult {
     const episodes = this.#episodes.size + this.#bareTraces.size;
-    return { episodes, ok: this.#differences.length === 0, differences: this.#differences };
+    const superseded = this.#superseded.size;
+    return { episodes, ok: this.#differences.length === 0, differences: this.#differences, superseded };
   }
 
   #note(kind: Difference['kind'], episodeId: string | null, traceId: string | null, message: string): void {

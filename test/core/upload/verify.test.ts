@@ -25,7 +25,19 @@ test('what was sent is what is looked for: by run, by id where there is none, tr
   expect([...expected.runIds]).toEqual(['r']);
   expect([...expected.unfiledEpisodeIds]).toEqual(['e2']);
   expect([...expected.bareTraces]).toEqual([['t3', 'd3']]);
-  expect(expected.result()).toEqual({ episodes: 3, ok: true, differences: [] });
+  expect(expected.result()).toEqual({ episodes: 3, ok: true, differences: [], superseded: 0 });
+});
+
+test("copies of another upload are not ours to compare, but ours must be among our uploads'", () => {
+  const expected = verification();
+  expect(expected.isOwn('other')).toBe(true); // nothing is known yet
+  expected.addUpload('ours');
+  expect(['ours', 'other', null].map((id) => expected.isOwn(id))).toEqual([true, false, true]);
+  expected.supersede('e1');
+  expected.compareSuperseded(new Set(['e1']));
+  expect(expected.result()).toMatchObject({ ok: true, superseded: 1 });
+  expected.compareSuperseded(new Set());
+  expect(kinds(expected)).toEqual(['episode_missing']);
 });
 
 describe('differences', () => {
