@@ -85,13 +85,13 @@ test('U2: after a lost response the repeat is answered with the same receipt and
   expect(server.stored.size).toBe(1);
 });
 
-test('R22: after 300 resets mid-body descriptors are back where they were', async () => {
-  const server = await serve((index) => (index < 300 ? { kind: 'reset', afterBytes: 100_000 } : undefined));
+test('R22, U14: after 1,000 resets mid-body descriptors are back where they were', async () => {
+  const server = await serve((index) => (index < 1000 ? { kind: 'reset', afterBytes: 100_000 } : undefined));
   const sender = senderTo(server.url);
   const packed = await large(1_000_000);
   const openFiles = (): number => readdirSync('/proc/self/fd').length;
   const before = openFiles();
-  for (let round = 0; round < 300; round += 1) expect((await sender.send(packed, never)).outcome).toBe('retry');
+  for (let round = 0; round < 1000; round += 1) expect((await sender.send(packed, never)).outcome).toBe('retry');
   await expect.poll(openFiles, { timeout: 5000 }).toBeLessThanOrEqual(before + 2);
   expect((await sender.send(packed, never)).outcome).toBe('stored');
 });
