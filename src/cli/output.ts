@@ -135,7 +135,7 @@ export class Output {
   }
 
   /** Writes a line narrower than the terminal to stderr, without an end; what it returns takes it away again. */
-  placeholder(line: string): () => void {
+  hold(line: string): () => void {
     this.#options.stderr.write(line);
     return () => this.#options.stderr.write('\r\u001b[2K');
   }

@@ -1,5 +1,5 @@
 /** The document of `prl upload --json` (cli.md, "prl upload"); schemas/prl.upload-1.json says the same as JSON Schema. */
-import type { DamageKind } from '../core/scan/types.js';
+import type { Damage } from '../core/scan/types.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import type { RejectedLine } from '../core/upload/types.js';
 
@@ -10,17 +10,6 @@ export type RejectedEntry = {
   readonly line: number;
   readonly id: string | null;
   readonly code: string;
-  readonly message: string;
-};
-
-/** A place that could not be read as a record. */
-export type DamagedEntry = {
-  readonly file: string;
-  readonly chunk: number;
-  readonly offset: number;
-  readonly bytes: number;
-  readonly kind: DamageKind;
-  readonly recovered: boolean;
   readonly message: string;
 };
 
@@ -40,7 +29,7 @@ export type UploadDocument = {
   };
   readonly already: { readonly episodes: number; readonly bytes: number };
   readonly rejected: readonly RejectedEntry[];
-  readonly damaged: readonly DamagedEntry[];
+  readonly damaged: readonly Damage[];
   readonly retries: number;
   readonly seconds: number;
   readonly peak_rss_bytes: number;

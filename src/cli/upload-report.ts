@@ -2,9 +2,10 @@
  * The final report of an upload for a person (screens.md, "Final report"): the same for a finished, an interrupted and a
  * piped run, made from the JSON document alone and what to type next (demands P2, P3, C9).
  */
+import type { Damage } from '../core/scan/types.js';
 import type { Format } from './format.js';
 import { shellLine } from './shell-words.js';
-import type { DamagedEntry, RejectedEntry, UploadDocument } from './upload-document.js';
+import type { RejectedEntry, UploadDocument } from './upload-document.js';
 
 /** Entries of one kind that are listed; the rest are counted. The document of `--json` holds them all. */
 export const LISTED_ENTRIES = 20;
@@ -77,7 +78,7 @@ function rejectedLines(group: readonly RejectedEntry[], format: Format): string[
   return [...lines, ...restLine(group.length, `with ${format.text(group[0]?.code ?? '')}`, format)];
 }
 
-function damagedLines(group: readonly DamagedEntry[], format: Format): string[] {
+function damagedLines(group: readonly Damage[], format: Format): string[] {
   const lines = group.slice(0, LISTED_ENTRIES).map((entry) => {
     const place = `${format.text(entry.file)} (chunk ${entry.chunk}, offset ${format.count(entry.offset)})`;
     const kept = entry.recovered ? '; the record after it was sent' : '';

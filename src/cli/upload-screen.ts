@@ -35,7 +35,7 @@ export async function showUpload(options: UploadScreenOptions): Promise<() => Pr
   if (screen === 'live') {
     // Until the view is loaded the same place says what is about to happen (demand C7).
     const intro = format.fit(uploadIntro(read(), format), (process.stderr.columns ?? 80) - 1);
-    const view = await options.mount(() => meter.progress(), output.placeholder(intro));
+    const view = await options.mount(() => meter.progress(), output.hold(intro));
     output.routeNotices((line) => view.print(line));
     return async () => {
       output.routeNotices(null);

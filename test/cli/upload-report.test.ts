@@ -1,8 +1,9 @@
 /** The report says what the document says, for any outcome, and its schema describes it (demands P2, P3, C18, D8). */
 import { describe, expect, test } from 'vitest';
 import { terminalFormat } from '../../src/cli/format.js';
-import type { DamagedEntry, RejectedEntry, UploadDocument } from '../../src/cli/upload-document.js';
+import type { RejectedEntry, UploadDocument } from '../../src/cli/upload-document.js';
 import { LISTED_ENTRIES, type UploadReportOptions, uploadReport } from '../../src/cli/upload-report.js';
+import type { Damage } from '../../src/core/scan/types.js';
 import { schemaComplaints } from '../helpers/json-schema.js';
 
 const rejected: RejectedEntry = {
@@ -14,7 +15,7 @@ const rejected: RejectedEntry = {
   message: 'trace 88ab appears twice',
 };
 
-const damaged: DamagedEntry = {
+const damaged: Damage = {
   file: 'traces.jsonl',
   chunk: 0,
   offset: 1_000_000,
