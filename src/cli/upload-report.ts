@@ -112,7 +112,7 @@ function verifiedLines(document: UploadDocument, format: Format): string[] {
 
 /** Where the state is, and last what to do about whatever is not stored. */
 function nextLines({ document, format, journal, words, endsWithFailure = false }: UploadReportOptions): string[] {
-  const { plan, sent, already, rejected, damaged, complete } = document;
+  const { plan, sent, already, rejected, damaged, complete, partial } = document;
   const command = format.text(shellLine(words));
   const retry = words.includes('--retry-rejected') ? command : `${command} --retry-rejected`;
   // A batch without a receipt may be stored: no verdict on its lines, so the journal does not call them rejected.
@@ -120,7 +120,9 @@ function nextLines({ document, format, journal, words, endsWithFailure = false }
   const unsent = Math.max(0, plan.episodes - sent.episodes - already.episodes - rejected.length);
   const state = journal === null ? 'none kept' : format.text(journal);
   const left = unsent + unconfirmed;
-  const rest = complete && left === 0 ? 'nothing left to send' : `${episodes(left, format)} left to send`;
+  // What ended early has not read the run to its end: there may be more than it knows of.
+  const count = `${partial ? 'at least ' : ''}${episodes(left, format)}`;
+  const rest = complete && left === 0 ? 'nothing left to send' : `${count} left to send`;
   const continues = journal === null ? 'what is stored is not stored twice' : 'continues where this stopped';
   const unreadable = damaged.some(({ kind }) => kind === 'unreadable');
   return [

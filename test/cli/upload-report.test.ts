@@ -75,7 +75,7 @@ describe('uploadReport', () => {
     expect(text.split('\n')).toEqual([
       ' partial: uploaded 1 episode, 1 KiB (512 B on the wire) in 56.2 s; 1 already there',
       ' took      1 request, 3 retries, 300 MiB of memory at most',
-      ' journal   none kept   998 episodes left to send',
+      ' journal   none kept   at least 998 episodes left to send',
       ' next      prl upload ./run   (what is stored is not stored twice)',
     ]);
   });
@@ -92,7 +92,7 @@ describe('uploadReport', () => {
 
   test('an error that follows has the last word', () => {
     const stopped = { ...finished, rejected: [], complete: false, partial: true };
-    expect(report(stopped, { endsWithFailure: true })).toMatch(/1 episode left to send$/);
+    expect(report(stopped, { endsWithFailure: true })).toMatch(/at least 1 episode left to send$/);
   });
 
   test('lines without a receipt are neither settled nor rejected: the same command asks again', () => {
