@@ -27,7 +27,7 @@ export class CommandRoot {
   };
 
   constructor() {
-    for (const name of ['bin', 'dist', 'scripts', 'package.json'])
+    for (const name of ['bin', 'dist', 'assembly', 'scripts', 'package.json'])
       cpSync(name, path.join(this.folder, name), { recursive: true });
     copyFileSync('test/e2e/probe-command.js', path.join(this.folder, 'dist', 'commands', 'probe.js'));
     const packages = path.join(this.folder, 'node_modules');

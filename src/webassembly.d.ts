@@ -1,0 +1,17 @@
+/** The part of the WebAssembly API that is used here: it is in TypeScript's browser library, which a server has no use for. */
+declare namespace WebAssembly {
+  class Module {
+    constructor(bytes: Uint8Array);
+  }
+
+  class Memory {
+    /** `initial` and `maximum` in pages of 64 KiB. */
+    constructor(descriptor: { readonly initial: number; readonly maximum?: number });
+    readonly buffer: ArrayBuffer;
+  }
+
+  class Instance {
+    constructor(module: Module, imports?: Readonly<Record<string, Readonly<Record<string, unknown>>>>);
+    readonly exports: Readonly<Record<string, unknown>>;
+  }
+}
