@@ -16,6 +16,8 @@ export type ReadRecordsOptions = {
   readonly maxLineBytes?: number;
   /** Let through v0 rollouts, and files that mix episodes with bare traces. */
   readonly lenient?: boolean;
+  /** The units that belong into the run's files; default episodes and bare traces. */
+  readonly units?: ReadonlySet<RecordUnit>;
   /** The shape of a file's records where an earlier reading settled it; null or left out: its first record does. */
   readonly unitOf?: (file: ChunkFile) => RecordUnit | null;
 };
@@ -70,6 +72,7 @@ class FileReader {
       chunk: file.chunk,
       lenient: options.lenient ?? false,
       maxLineBytes: options.maxLineBytes ?? MAX_LINE_BYTES,
+      ...(options.units === undefined ? {} : { units: options.units }),
     };
     this.#classifier = new LineClassifier(source, options.unitOf?.(file) ?? null);
   }
@@ -142,7 +145,7 @@ class FileReader {
 }
 
 /** The rest of a line whose beginning was lost belongs to the loss; null when the next line is whole. */
-function mergeRemainder(loss: Damage, content: LineContent): Damage | null {
+export function mergeRemainder(loss: Damage, content: LineContent): Damage | null {
   const [rest] = content.damage;
   if (rest === undefined || content.records.length > 0 || rest.offset !== loss.offset + loss.bytes) return null;
   return { ...loss, bytes: loss.bytes + rest.bytes };

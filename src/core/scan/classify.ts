@@ -17,6 +17,8 @@ export type LineSource = {
   /** Accept v0 rollouts, and lines of both shapes in one file. */
   readonly lenient: boolean;
   readonly maxLineBytes: number;
+  /** The units that belong here; default episodes and bare traces. */
+  readonly units?: ReadonlySet<RecordUnit>;
 };
 
 /** What a line turned out to hold. All three empty or zero is impossible for a line of one byte or more. */
@@ -30,7 +32,10 @@ export type LineContent = {
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Units that can be stored; a v0 rollout is let through under `lenient` only. */
-const STORABLE = new Set<RecordUnit>(['episode', 'trace']);
+const STORABLE: ReadonlySet<RecordUnit> = new Set(['episode', 'trace']);
+
+/** What an annotation stream holds. */
+export const ANNOTATIONS: ReadonlySet<RecordUnit> = new Set(['annotation']);
 
 const UNIT_NAMES: Readonly<Record<RecordUnit, string>> = {
   episode: 'an episode',
@@ -94,25 +99,28 @@ export class LineClassifier {
   }
 
   #record(line: FramedLine, bytes: Buffer, start: number, unit: RecordUnit): LineContent {
-    const refusal = this.#refusal(unit);
+    const refusal = this.admit(unit);
     if (refusal !== null) return this.#fromStart(line, start, 'wrong_unit', refusal);
-    this.#fileUnit ??= unit;
     return { records: [this.#streamRecord(line, bytes, start, bytes.length, unit)], damage: [], blankBytes: 0 };
   }
 
-  /** Why a whole record of this unit has no place in this file; null when it has. */
-  #refusal(unit: RecordUnit): string | null {
-    if (!STORABLE.has(unit) && !(unit === 'v0' && this.#source.lenient)) {
-      return `${UNIT_NAMES[unit]}, where an episode or a bare trace belongs`;
+  /** Lets a whole record into the file: null, or why one of this unit has no place in it. */
+  admit(unit: RecordUnit): string | null {
+    const units = this.#source.units ?? STORABLE;
+    if (!units.has(unit) && !(unit === 'v0' && this.#source.lenient)) {
+      const wanted = units === ANNOTATIONS ? 'an annotation update' : 'an episode or a bare trace';
+      return `${UNIT_NAMES[unit]}, where ${wanted} belongs`;
     }
-    if (this.#fileUnit === null || this.#fileUnit === unit || this.#source.lenient) return null;
-    return `${UNIT_NAMES[unit]}, in a file whose first record is ${UNIT_NAMES[this.#fileUnit]}`;
+    if (this.#fileUnit !== null && this.#fileUnit !== unit && !this.#source.lenient) {
+      return `${UNIT_NAMES[unit]}, in a file whose first record is ${UNIT_NAMES[this.#fileUnit]}`;
+    }
+    this.#fileUnit ??= unit;
+    return null;
   }
 
   #recovered(line: FramedLine, bytes: Buffer, start: number, ranges: readonly RecoveredRange[]): LineContent {
-    const refusal = this.#refusal('episode');
+    const refusal = this.admit('episode');
     if (refusal !== null) return this.#fromStart(line, start, 'wrong_unit', refusal);
-    this.#fileUnit ??= 'episode';
     const first = ranges[0]?.start ?? start;
     const last = ranges.length - 1;
     const records = ranges.map((range, index) =>

@@ -1,0 +1,169 @@
+/**
+ * Chunk bytes read synchronously, straight into the memory of a walker: what scanning at memory speed needs. Where a
+ * range cannot be read the source ends with a loss, and goes on behind it after `resume`.
+ */
+import { readSync } from 'node:fs';
+import { zstdDecompressSync } from 'node:zlib';
+import type { DamageKind } from '../core/scan/types.js';
+import type { ByteSource } from '../core/scan/walker.js';
+import type { FrameMap } from '../core/stream/frame-map.js';
+import { describeFrameError } from './chunk-decode.js';
+import { describeReadError } from './run-fault.js';
+
+/** A range of uncompressed bytes that cannot be read. */
+export type SourceLoss = {
+  readonly offset: number;
+  readonly bytes: number;
+  readonly kind: DamageKind;
+  readonly reason: string;
+};
+
+/** A source that can stand anywhere in a chunk. */
+export type SyncSource = ByteSource & {
+  /** Uncompressed offset of the next byte. */
+  readonly offset: number;
+  /** Why the last `read` gave 0 bytes before the end; null at the end. */
+  readonly loss: SourceLoss | null;
+  /** Goes to an offset; forgets a loss. */
+  seek(offset: number): void;
+};
+
+/** After this many failed reads in a row the rest of the file is given up. */
+const MAX_FAILED_READS = 16;
+
+/** A plain chunk, as far as it went when the run was opened. */
+export class PlainSource implements SyncSource {
+  readonly #file: number;
+  readonly #bytes: number;
+  #failedReads = 0;
+  offset = 0;
+  loss: SourceLoss | null = null;
+
+  /** `file`: an open descriptor, which stays the caller's. */
+  constructor(file: number, bytes: number) {
+    this.#file = file;
+    this.#bytes = bytes;
+  }
+
+  seek(offset: number): void {
+    this.offset = offset;
+    this.loss = null;
+  }
+
+  read(target: Uint8Array): number {
+    const wanted = Math.min(target.length, this.#bytes - this.offset);
+    if (wanted <= 0 || this.loss !== null) return 0;
+    try {
+      const read = readSync(this.#file, target, 0, wanted, this.offset);
+      if (read === 0) {
+        this.#lose(this.#bytes - this.offset, `the file was cut to ${this.offset} bytes while it was read`);
+        return 0;
+      }
+      this.#failedReads = 0;
+      this.offset += read;
+      return read;
+    } catch (error) {
+      this.#failedReads += 1;
+      this.#lose(this.#failedReads < MAX_FAILED_READS ? wanted : this.#bytes - this.offset, describeReadError(error));
+      return 0;
+    }
+  }
+
+  #lose(bytes: number, reason: string): void {
+    this.loss = { offset: this.offset, bytes, kind: 'unreadable', reason };
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** A sealed chunk whose seek table holds, and whose frames each fit into memory. Memory is one frame. */
+export class SealedSource implements SyncSource {
+  readonly #file: number;
+  readonly #frames: FrameMap;
+  #compressed = NOTHING;
+  #content: Uint8Array = NOTHING;
+  #contentOffset = 0;
+  offset = 0;
+  loss: SourceLoss | null = null;
+
+  constructor(file: number, frames: FrameMap) {
+    this.#file = file;
+    this.#frames = frames;
+  }
+
+  seek(offset: number): void {
+    this.offset = offset;
+    this.loss = null;
+  }
+
+  read(target: Uint8Array): number {
+    if (this.loss !== null) return 0;
+    let at = this.offset - this.#contentOffset;
+    if (at < 0 || at >= this.#content.length) {
+      if (!this.#decode()) return 0;
+      at = this.offset - this.#contentOffset;
+    }
+    const read = Math.min(target.length, this.#content.length - at);
+    target.set(this.#content.subarray(at, at + read));
+    this.offset += read;
+    return read;
+  }
+
+  /** Makes the frame at the offset the content; false at the end, and with a loss when the frame is damaged. */
+  #decode(): boolean {
+    const index = this.#frames.find(this.offset);
+    if (index === null) return false;
+    const { offset, bytes, compressedOffset, compressedBytes } = this.#frames.at(index);
+    // First the old content goes: two frames at once are memory that nobody needs.
+    this.#content = NOTHING;
+    try {
+      if (this.#compressed.length < compressedBytes) this.#compressed = Buffer.allocUnsafe(compressedBytes);
+      const compressed = this.#compressed.subarray(0, compressedBytes);
+      const read = readSync(this.#file, compressed, 0, compressedBytes, compressedOffset);
+      if (read < compressedBytes) throw new Error('the file ends inside the frame');
+      // A little more room than the frame needs lets one output buffer hold it (design/scanning.md section 4).
+      this.#content = zstdDecompressSync(compressed, { chunkSize: bytes + 64, maxOutputLength: bytes + 64 });
+      if (this.#content.length !== bytes) {
+        throw new Error(`it holds ${this.#content.length} bytes where ${bytes} are announced`);
+      }
+      this.#contentOffset = offset;
+      return true;
+    } catch (error) {
+      this.#content = NOTHING;
+      const reason = `frame ${index} at compressed byte ${compressedOffset}: ${describeFrameError(error)}`;
+      const rest = offset + bytes - this.offset;
+      this.loss = { offset: this.offset, bytes: rest, kind: 'corrupt_frame', reason };
+      return false;
+    }
+  }
+}
+
+/** Bytes in memory, such as one record of a damaged line. */
+export class MemorySource implements ByteSource {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  read(target: Uint8Array): number {
+    const read = Math.min(target.length, this.#bytes.length - this.#at);
+    target.set(this.#bytes.subarray(this.#at, this.#at + read));
+    this.#at += read;
+    return read;
+  }
+}
+
+/** The bytes `[start, end)` of a source; null when they cannot all be read. */
+export function readAll(source: SyncSource, start: number, end: number): Buffer | null {
+  const bytes = Buffer.allocUnsafe(end - start);
+  source.seek(start);
+  let at = 0;
+  while (at < bytes.length) {
+    const read = source.read(bytes.subarray(at));
+    if (read === 0) return null;
+    at += read;
+  }
+  return bytes;
+}
