@@ -6,6 +6,10 @@
  * An entry is three 32-bit words: `field | type << 8`, `a`, `b`. Captured bytes lie in the arena, `a` the start, `b`
  * the length. There are no entries for the ends of containers, but for TRACES_END: each field belongs to one path, so
  * a NODE ends the node before it.
+ *
+ * A container that no field stands inside of is passed over and comes as its type. A value that is no container comes
+ * as what it is at every field, also where a container belongs (`"nodes":"x"` is NODES with a STRING). Keys are told
+ * apart by what they say, escapes resolved. `a` and `b` are 0 where nothing is said of them.
  */
 
 /** Words of one entry. */
@@ -44,7 +48,10 @@ export const FIELD = {
   /** `num_input_tokens` and `num_output_tokens` of the record. */
   INPUT_TOKENS: 15,
   OUTPUT_TOKENS: 16,
-  /** Last entry of every record: `a` is the set of UNIT_KEY bits of its outer object. */
+  /**
+   * Last entry of every record, written when the whole line has proved to be one: `a` is the set of UNIT_KEYS of its
+   * outer object, bit i for key i.
+   */
   UNIT_KEYS: 17,
   /** An element of `traces`; not always an object. */
   TRACE: 20,
@@ -60,7 +67,7 @@ export const FIELD = {
   CALL: 28,
   CALL_NODE: 29,
   FINISH_REASON: 30,
-  /** `error` of a call: its type only. */
+  /** `error` of a call: its type only, STRING or ESCAPED, INT or NUMBER being one; `a` and `b` mean nothing. */
   CALL_ERROR: 31,
   USAGE: 32,
   PROMPT_TOKENS: 33,
@@ -89,7 +96,7 @@ export const TYPE = {
   NULL: 0,
   FALSE: 1,
   TRUE: 2,
-  /** An integer literal of 1 to 9 digits without a sign: the value is `a`. */
+  /** An integer literal of 1 to 9 digits without a sign: the value is `a`, `b` is 0. */
   INT: 3,
   /** Any other number that follows the grammar of JSON: its text. */
   NUMBER: 4,
@@ -104,7 +111,7 @@ export const TYPE = {
   RAW: 9,
   /** `NaN`, `Infinity` or `-Infinity`: no JSON, but Python writes them. */
   NON_FINITE: 10,
-  /** Longer than the arena; `b` is the length, at most 2^31 - 1. */
+  /** A string, number or RAW longer than the arena; `a` is 0, `b` the length, at most 2^31 - 1. */
   TOO_LARGE: 11,
 } as const;
 
@@ -140,7 +147,8 @@ export type RecordTape = {
 
 /** Takes the entries of a record, `entries` at a time; the last call of a record ends with UNIT_KEYS. */
 export type TapeSink = {
-  /** A line begins; what was taken of an earlier one that turned out bad is void. */
+  /** A line begins; what was taken of an earlier one that turned out bad is void. Blank lines may come without. */
   beginRecord(): void;
+  /** `entries` is at least 1. */
   take(tape: RecordTape, entries: number): void;
 };
