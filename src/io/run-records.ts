@@ -2,7 +2,7 @@
  * The records of a whole run, file by file and in order, with everything that is damaged at its place. What every
  * consumer of a saved run reads: nothing is skipped in silence, and the sums of each file prove it.
  */
-import { LineClassifier, type LineContent } from '../core/scan/classify.js';
+import { LineClassifier, type LineContent, mergeRemainder } from '../core/scan/classify.js';
 import type { Damage, RecordUnit, StreamRecord } from '../core/scan/types.js';
 import { MAX_LINE_BYTES } from '../core/upload/limits.js';
 import { type LostRange, readLines, type SkipRange } from './chunk-reader.js';
@@ -142,11 +142,4 @@ class FileReader {
       openLineOffset: this.#openLineOffset,
     };
   }
-}
-
-/** The rest of a line whose beginning was lost belongs to the loss; null when the next line is whole. */
-export function mergeRemainder(loss: Damage, content: LineContent): Damage | null {
-  const [rest] = content.damage;
-  if (rest === undefined || content.records.length > 0 || rest.offset !== loss.offset + loss.bytes) return null;
-  return { ...loss, bytes: loss.bytes + rest.bytes };
 }

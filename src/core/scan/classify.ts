@@ -170,6 +170,13 @@ export class LineClassifier {
   }
 }
 
+/** The rest of a line whose beginning was lost belongs to the loss; null when the next line is whole. */
+export function mergeRemainder(loss: Damage, content: LineContent): Damage | null {
+  const [rest] = content.damage;
+  if (rest === undefined || content.records.length > 0 || rest.offset !== loss.offset + loss.bytes) return null;
+  return { ...loss, bytes: loss.bytes + rest.bytes };
+}
+
 /** End of a line's content: before its LF. CR stays, it is white space to JSON. */
 function contentEnd(bytes: Buffer): number {
   return bytes[bytes.length - 1] === 0x0a ? bytes.length - 1 : bytes.length;
