@@ -1,0 +1,229 @@
+/**
+ * Compares the index on disk with rebuilt rows, both in stream order, in one pass and bounded memory (spec 04 section 8,
+ * `--check`). Rows are matched by their address, so that one missing row is one difference and not all behind it.
+ */
+import { gluedRest, type IndexedRow, isHeader, ROW_KEYS, type RowKey, readRow } from './row-text.js';
+
+/** What can be wrong with an index; the first four as spec 04 names them. */
+export type DifferenceKind =
+  /** A record without a row. */
+  | 'missing_row'
+  /** A row that points behind the end of the stream, or into a chunk that is not there. */
+  | 'extra_row'
+  /** A row whose address is not the start of that record. */
+  | 'stale_row'
+  /** Only the number of the line differs: a row before it was never written. Legal. */
+  | 'line_gap'
+  | 'field_diff'
+  /** A second row of one address, as two writers on one stream leave it. */
+  | 'duplicate_row'
+  /** A row that points before the row above it. */
+  | 'misplaced_row'
+  | 'torn_index_tail'
+  /** A row written behind a torn one on the same line. */
+  | 'glued_index_row'
+  /** A line that is no row. */
+  | 'unreadable_row';
+
+export type FieldDifference = { readonly key: RowKey; readonly disk: string | null; readonly rebuilt: string | null };
+
+export type RowDifference = {
+  readonly kind: DifferenceKind;
+  /** Physical line of the index file, from 1; null for a row that is not there. */
+  readonly index_line: number | null;
+  readonly chunk: number | null;
+  readonly offset: number | null;
+  /** Id of the episode, or of the trace of an annotation; null when unknown. */
+  readonly id: string | null;
+  /** Of field_diff, line_gap and stale_row. */
+  readonly fields: readonly FieldDifference[];
+};
+
+export type IndexComparison = {
+  /** Rows on disk that could be read, and rows rebuilt. */
+  readonly rows: number;
+  readonly rebuilt: number;
+  readonly ok: boolean;
+  readonly counts: Readonly<Partial<Record<DifferenceKind, number>>>;
+  /** The first 20, by where they were found. */
+  readonly differences: readonly RowDifference[];
+};
+
+/** Differences that are shown; all are counted. */
+export const SHOWN_DIFFERENCES = 20;
+
+/** Rows that wait for their other half; beyond it the oldest is given up as missing or stale. */
+const MAX_WAITING_ROWS = 50_000;
+
+/** Kinds that are legal in an index: the rows are right. */
+const LEGAL: ReadonlySet<DifferenceKind> = new Set(['line_gap']);
+
+type DiskRow = IndexedRow & { readonly line: number };
+
+export class IndexComparer {
+  readonly #counts: Partial<Record<DifferenceKind, number>> = {};
+  readonly #shown: RowDifference[] = [];
+  /** Rebuilt rows without a row on disk so far, and the other way round, by address and in stream order. */
+  readonly #waitingRebuilt = new Map<string, IndexedRow>();
+  readonly #waitingDisk = new Map<string, DiskRow>();
+  readonly #extentOf: (chunk: number) => number | null;
+  #lastOnDisk: DiskRow | null = null;
+  #rows = 0;
+  #rebuilt = 0;
+  #diskLine = 0;
+
+  /** `extentOf`: uncompressed bytes of a chunk, asked for at the end; null when the run has no such chunk. */
+  constructor(extentOf: (chunk: number) => number | null) {
+    this.#extentOf = extentOf;
+  }
+
+  /** A pair of lines that stand at the same place of both; the usual case, and cheap when they are equal. */
+  addPair(disk: Buffer, rebuilt: Buffer): void {
+    if (disk.equals(rebuilt)) {
+      this.#diskLine += 1;
+      this.#rows += 1;
+      this.#rebuilt += 1;
+      return;
+    }
+    this.addDisk(disk);
+    this.addRebuilt(rebuilt);
+  }
+
+  /** `count` equal pairs that were compared elsewhere. */
+  addEqual(count: number): void {
+    this.#diskLine += count;
+    this.#rows += count;
+    this.#rebuilt += count;
+  }
+
+  /** A line of the index file, LF included; the last one may have none. */
+  addDisk(bytes: Buffer): void {
+    this.#diskLine += 1;
+    const line = this.#diskLine;
+    const row = readRow(bytes);
+    if (row !== null) {
+      this.#takeDisk({ ...row, line });
+      return;
+    }
+    if (line === 1 && isHeader(bytes)) return;
+    const isTorn = bytes[bytes.length - 1] !== 0x0a;
+    const rest = gluedRest(bytes);
+    const kind = rest !== null ? 'glued_index_row' : isTorn ? 'torn_index_tail' : 'unreadable_row';
+    this.#report({ kind, index_line: line, chunk: null, offset: null, id: null, fields: [] });
+    const restRow = rest === null ? null : readRow(rest);
+    if (restRow !== null) this.#takeDisk({ ...restRow, line });
+  }
+
+  /** A rebuilt row, LF included. */
+  addRebuilt(bytes: Buffer): void {
+    this.#rebuilt += 1;
+    const row = readRow(bytes);
+    if (row === null) throw new Error('a rebuilt row that is no row');
+    const address = addressOf(row);
+    const disk = this.#waitingDisk.get(address);
+    if (disk === undefined) {
+      this.#waitingRebuilt.set(address, row);
+      if (this.#waitingRebuilt.size > MAX_WAITING_ROWS) this.#giveUpRebuilt();
+      return;
+    }
+    this.#waitingDisk.delete(address);
+    this.#match(disk, row);
+  }
+
+  end(): IndexComparison {
+    for (const row of this.#waitingRebuilt.values()) this.#reportMissing(row);
+    for (const row of this.#waitingDisk.values()) this.#reportLost(row);
+    return {
+      rows: this.#rows,
+      rebuilt: this.#rebuilt,
+      ok: Object.keys(this.#counts).every((kind) => LEGAL.has(kind as DifferenceKind)),
+      counts: this.#counts,
+      differences: [...this.#shown].sort((a, b) => (a.index_line ?? Infinity) - (b.index_line ?? Infinity)),
+    };
+  }
+
+  #takeDisk(row: DiskRow): void {
+    this.#rows += 1;
+    const address = addressOf(row);
+    const last = this.#lastOnDisk;
+    this.#lastOnDisk = row;
+    const isDuplicate = this.#waitingDisk.has(address) || (last !== null && addressOf(last) === address);
+    if (isDuplicate) {
+      this.#report({ kind: 'duplicate_row', ...placeOf(row), index_line: row.line, fields: [] });
+      return;
+    }
+    if (last !== null && (row.chunk < last.chunk || (row.chunk === last.chunk && row.offset < last.offset))) {
+      this.#report({ kind: 'misplaced_row', ...placeOf(row), index_line: row.line, fields: [] });
+    }
+    const rebuilt = this.#waitingRebuilt.get(address);
+    if (rebuilt === undefined) {
+      this.#waitingDisk.set(address, row);
+      if (this.#waitingDisk.size > MAX_WAITING_ROWS) this.#giveUpDisk();
+      return;
+    }
+    this.#waitingRebuilt.delete(address);
+    this.#match(row, rebuilt);
+  }
+
+  #match(disk: DiskRow, rebuilt: IndexedRow): void {
+    const fields = ROW_KEYS.flatMap((key) => {
+      const [old, right] = [disk.fields.get(key) ?? null, rebuilt.fields.get(key) ?? null];
+      return old === right ? [] : [{ key, disk: old, rebuilt: right }];
+    });
+    if (fields.length === 0) return;
+    const keys = new Set(fields.map(({ key }) => key));
+    const kind =
+      keys.has('id') || keys.has('trace_id')
+        ? 'stale_row'
+        : keys.size === 1 && keys.has('line')
+          ? 'line_gap'
+          : 'field_diff';
+    this.#report({ kind, ...placeOf(disk), index_line: disk.line, fields });
+  }
+
+  #giveUpRebuilt(): void {
+    const [[address, row] = []] = this.#waitingRebuilt;
+    if (address === undefined || row === undefined) return;
+    this.#waitingRebuilt.delete(address);
+    this.#reportMissing(row);
+  }
+
+  #giveUpDisk(): void {
+    const [[address, row] = []] = this.#waitingDisk;
+    if (address === undefined || row === undefined) return;
+    this.#waitingDisk.delete(address);
+    this.#reportLost(row);
+  }
+
+  #reportMissing(row: IndexedRow): void {
+    this.#report({ kind: 'missing_row', ...placeOf(row), index_line: null, fields: [] });
+  }
+
+  #reportLost(row: DiskRow): void {
+    const extent = this.#extentOf(row.chunk);
+    const kind = extent === null || row.offset >= extent ? 'extra_row' : 'stale_row';
+    this.#report({ kind, ...placeOf(row), index_line: row.line, fields: [] });
+  }
+
+  #report(difference: RowDifference): void {
+    this.#counts[difference.kind] = (this.#counts[difference.kind] ?? 0) + 1;
+    if (this.#shown.length < SHOWN_DIFFERENCES) this.#shown.push(difference);
+  }
+}
+
+function addressOf({ chunk, offset }: IndexedRow): string {
+  return `${chunk}:${offset}`;
+}
+
+function placeOf({ chunk, offset, fields }: IndexedRow): Pick<RowDifference, 'chunk' | 'offset' | 'id'> {
+  const text = fields.get('id') ?? fields.get('trace_id');
+  return { chunk, offset, id: text === undefined || !text.startsWith('"') ? null : idOf(text) };
+}
+
+function idOf(text: string): string {
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    return text; // an escape that is none: shown as it stands
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * Writes a file so that readers see the old one or the new one whole, and a crash leaves the old one: a temporary
+ * sibling, fsync, rename, fsync of the directory (I2, I11).
+ */
+import { randomBytes } from 'node:crypto';
+import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { PrlError } from '../core/errors.js';
+import { describeReadError, systemErrorCode } from './run-fault.js';
+
+/** What a full disk, quota or file size limit is called. */
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+/** A new content for a path, invisible until it is published. */
+export class FileDraft {
+  readonly #path: string;
+  readonly #draftPath: string;
+  readonly #handle: FileHandle;
+  #writtenBytes = 0;
+
+  private constructor(path: string, draftPath: string, handle: FileHandle) {
+    this.#path = path;
+    this.#draftPath = draftPath;
+    this.#handle = handle;
+  }
+
+  /**
+   * Starts a draft beside `path`. With `isAlone`, nobody else drafts this file: the name is fixed, so that what a
+   * killed process left is written over. A path that is no regular file (a pipe, a device) is written directly.
+   * @throws PrlError `PRL_ERR_LIMIT` without room, `PRL_ERR_USAGE` when the directory takes no files
+   */
+  static async create(path: string, { isAlone }: { readonly isAlone: boolean }): Promise<FileDraft> {
+    const name = isAlone ? 'prl' : `${process.pid}.${randomBytes(4).toString('hex')}`;
+    const draftPath = (await isSpecial(path)) ? path : join(dirname(path), `.${basename(path)}.${name}.tmp`);
+    try {
+      const handle = await open(draftPath, 'w', 0o666);
+      if (draftPath !== path) await keepOwner(path, handle);
+      return new FileDraft(path, draftPath, handle);
+    } catch (error) {
+      throw writeFailure(path, error, null);
+    }
+  }
+
+  get writtenBytes(): number {
+    return this.#writtenBytes;
+  }
+
+  /** @throws PrlError as `create`; the message names what is missing of `expectedBytes`, if that is known */
+  async write(bytes: Uint8Array, expectedBytes: number | null = null): Promise<void> {
+    try {
+      for (let at = 0; at < bytes.length; ) {
+        const { bytesWritten } = await this.#handle.write(bytes, at, bytes.length - at);
+        at += bytesWritten;
+        this.#writtenBytes += bytesWritten;
+      }
+    } catch (error) {
+      const missing = expectedBytes === null ? null : Math.max(0, expectedBytes - this.#writtenBytes);
+      throw writeFailure(this.#path, error, missing);
+    }
+  }
+
+  /** Makes the draft the file. @throws PrlError as `write`; the old file is then still there */
+  async publish(): Promise<void> {
+    if (this.#draftPath === this.#path) {
+      await this.#handle.close();
+      return;
+    }
+    try {
+      await this.#handle.sync();
+      await this.#handle.close();
+      await rename(this.#draftPath, this.#path);
+      await syncDirectory(dirname(this.#path));
+    } catch (error) {
+      throw writeFailure(this.#path, error, null);
+    }
+  }
+
+  /** Leaves the old file as it is and takes the draft away. */
+  async discard(): Promise<void> {
+    await this.#handle.close().catch(() => {}); // closed already by a publish that failed
+    if (this.#draftPath !== this.#path) await unlink(this.#draftPath).catch(() => {}); // already renamed
+  }
+}
+
+async function isSpecial(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => null); // not there yet, or the open below says why
+  return stats !== null && !stats.isFile();
+}
+
+/** Whoever could read and write the old file can do so with the new one, as far as this user may arrange it. */
+async function keepOwner(path: string, handle: FileHandle): Promise<void> {
+  const old = await stat(path).catch(() => null); // nothing to keep
+  if (old === null) return;
+  await handle.chown(old.uid, old.gid).catch(() => {}); // for root only
+  await handle.chmod(old.mode & 0o7777).catch(() => {}); // a file system without modes
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function writeFailure(path: string, cause: unknown, missingBytes: number | null): PrlError {
+  const code = systemErrorCode(cause);
+  if (code !== null && NO_ROOM.has(code)) {
+    const missing = missingBytes === null ? '' : `; about ${missingBytes} bytes more are needed`;
+    return new PrlError('PRL_ERR_LIMIT', `no room to write ${path} (${code})${missing}; what was there is untouched`, {
+      hint: 'make room, or write elsewhere with --out',
+      cause,
+    });
+  }
+  return new PrlError('PRL_ERR_USAGE', `cannot write ${path}: ${describeReadError(cause)}`, {
+    hint: 'write elsewhere with --out, or to stdout with --rows',
+    cause,
+  });
+}
