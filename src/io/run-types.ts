@@ -45,4 +45,6 @@ export type Run = {
   readonly notices: readonly string[];
   /** Absolute path of the index that lies beside the stream, null when there is none. */
   readonly indexPath: string | null;
+  /** Absolute path of the directory that holds stream, index and annotations (R2, R3); null in every other layout. */
+  readonly tracesDirectory: string | null;
 };

@@ -122,11 +122,11 @@ async function openDetected(found: Detection, options: OpenRunOptions): Promise<
   switch (found.kind) {
     case 'R3': {
       const holes = await collectStream(files, join(found.tracesDirectory, 'stream'), root);
-      return finish(files, { root, layout: 'R3', rule, holes, indexPath: await indexBeside(found.tracesDirectory) });
+      return finish(files, { root, layout: 'R3', rule, holes, ...(await indexBeside(found.tracesDirectory)) });
     }
     case 'R2':
       await files.add(join(found.tracesDirectory, 'stream.jsonl'));
-      return finish(files, { root, layout: 'R2', rule, indexPath: await indexBeside(found.tracesDirectory) });
+      return finish(files, { root, layout: 'R2', rule, ...(await indexBeside(found.tracesDirectory)) });
     case 'R1':
       await collectRollouts(files, found.steps, options.subset ?? 'all');
       return finish(files, { root, layout: await refine('R1', files), rule });
@@ -181,9 +181,9 @@ async function openBareStream(directory: string): Promise<Run> {
   return finish(files, { root: directory, layout: 'R3', rule: 'rule 2: the directory holds numbered chunks', holes });
 }
 
-async function indexBeside(tracesDirectory: string): Promise<string | null> {
+async function indexBeside(tracesDirectory: string): Promise<Pick<Run, 'indexPath' | 'tracesDirectory'>> {
   const path = join(tracesDirectory, 'stream.index.jsonl');
-  return (await kindAt(path)) === 'file' ? path : null;
+  return { indexPath: (await kindAt(path)) === 'file' ? path : null, tracesDirectory };
 }
 
 type Found = {
@@ -192,11 +192,12 @@ type Found = {
   readonly rule: string;
   readonly holes?: readonly ChunkHole[];
   readonly indexPath?: string | null;
+  readonly tracesDirectory?: string | null;
 };
 
-const NOTHING_FOUND = { holes: [], damage: [], notices: [], indexPath: null } as const;
+const NOTHING_FOUND = { holes: [], damage: [], notices: [], indexPath: null, tracesDirectory: null } as const;
 
 function finish({ files, damage, notices }: FileCollector, found: Found): Run {
-  const { root, layout, rule, holes = [], indexPath = null } = found;
-  return { root, layout, rule, files, holes, damage, notices, indexPath };
+  const { root, layout, rule, holes = [], indexPath = null, tracesDirectory = null } = found;
+  return { root, layout, rule, files, holes, damage, notices, indexPath, tracesDirectory };
 }

@@ -4,35 +4,16 @@
  */
 import { readSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
-import type { DamageKind } from '../core/scan/types.js';
-import type { ByteSource } from '../core/scan/walker.js';
+import type { SegmentSource, SourceLoss } from '../core/index/segment-scan.js';
 import type { FrameMap } from '../core/stream/frame-map.js';
 import { describeFrameError } from './chunk-decode.js';
 import { describeReadError } from './run-fault.js';
-
-/** A range of uncompressed bytes that cannot be read. */
-export type SourceLoss = {
-  readonly offset: number;
-  readonly bytes: number;
-  readonly kind: DamageKind;
-  readonly reason: string;
-};
-
-/** A source that can stand anywhere in a chunk. */
-export type SyncSource = ByteSource & {
-  /** Uncompressed offset of the next byte. */
-  readonly offset: number;
-  /** Why the last `read` gave 0 bytes before the end; null at the end. */
-  readonly loss: SourceLoss | null;
-  /** Goes to an offset; forgets a loss. */
-  seek(offset: number): void;
-};
 
 /** After this many failed reads in a row the rest of the file is given up. */
 const MAX_FAILED_READS = 16;
 
 /** A plain chunk, as far as it went when the run was opened. */
-export class PlainSource implements SyncSource {
+export class PlainSource implements SegmentSource {
   readonly #file: number;
   readonly #bytes: number;
   #failedReads = 0;
@@ -77,7 +58,7 @@ export class PlainSource implements SyncSource {
 const NOTHING = Buffer.alloc(0);
 
 /** A sealed chunk whose seek table holds, and whose frames each fit into memory. Memory is one frame. */
-export class SealedSource implements SyncSource {
+export class SealedSource implements SegmentSource {
   readonly #file: number;
   readonly #frames: FrameMap;
   #compressed = NOTHING;
@@ -136,34 +117,4 @@ export class SealedSource implements SyncSource {
       return false;
     }
   }
-}
-
-/** Bytes in memory, such as one record of a damaged line. */
-export class MemorySource implements ByteSource {
-  readonly #bytes: Uint8Array;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  read(target: Uint8Array): number {
-    const read = Math.min(target.length, this.#bytes.length - this.#at);
-    target.set(this.#bytes.subarray(this.#at, this.#at + read));
-    this.#at += read;
-    return read;
-  }
-}
-
-/** The bytes `[start, end)` of a source; null when they cannot all be read. */
-export function readAll(source: SyncSource, start: number, end: number): Buffer | null {
-  const bytes = Buffer.allocUnsafe(end - start);
-  source.seek(start);
-  let at = 0;
-  while (at < bytes.length) {
-    const read = source.read(bytes.subarray(at));
-    if (read === 0) return null;
-    at += read;
-  }
-  return bytes;
 }

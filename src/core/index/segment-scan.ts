@@ -1,0 +1,339 @@
+/**
+ * Scans the lines that one segment of a chunk owns, at the speed of the walker. Lines that are no records take the slow
+ * way: they are read again and classified like everywhere else, so that an index and an upload call the same damage by
+ * the same name. Every byte of the owned lines is counted once: record, damage or blank.
+ */
+import { LineClassifier, type LineContent, type LineSource, mergeRemainder } from '../scan/classify.js';
+import type { TapeSink } from '../scan/record-tape.js';
+import type { Damage, DamageKind, FramedLine, RecordUnit, StreamRecord } from '../scan/types.js';
+import { validateJson } from '../scan/validate.js';
+import { type ByteSource, FAULT, type Fault, LINE, type RecordWalker } from '../scan/walker.js';
+import type { Segment } from './segments.js';
+
+/** Uncompressed bytes that cannot be read, and why. */
+export type SourceLoss = {
+  readonly offset: number;
+  readonly bytes: number;
+  readonly kind: DamageKind;
+  readonly reason: string;
+};
+
+/** A source that can stand anywhere in a chunk, and ends at a range that cannot be read. */
+export type SegmentSource = ByteSource & {
+  /** Why the last `read` gave 0 bytes before the end of the chunk; null at the end. */
+  readonly loss: SourceLoss | null;
+  /** Goes to an offset; forgets a loss. */
+  seek(offset: number): void;
+};
+
+/** Why a record whose structure is right gives no row. */
+export type RowFault = { readonly kind: DamageKind; readonly reason: string };
+
+/** Something about a record that is kept and worth knowing (I8). */
+export type OddityKind =
+  | 'duplicate_key'
+  | 'non_finite'
+  | 'lone_surrogate'
+  | 'odd_value'
+  | 'odd_parent'
+  | 'deep_nesting';
+
+export type Oddity = {
+  readonly chunk: number;
+  readonly offset: number;
+  readonly bytes: number;
+  readonly kind: OddityKind;
+};
+
+/** Makes rows of what a walker reads, into a buffer of its own. */
+export type RowMaker = TapeSink & {
+  /** Settles the record that was taken last: null when it can have a row. */
+  finish(): RowFault | null;
+  /** Of the record that was settled last. */
+  readonly unit: RecordUnit;
+  readonly oddities: readonly OddityKind[];
+  /** Appends its row, without the number of the line. */
+  writeRow(offset: number): void;
+};
+
+/** Looks at every byte of the lines that a walker reads (`--strict`). */
+export type LineChecker = {
+  /** What is read next stands at `offset`. */
+  reset(offset: number): void;
+  feed(bytes: Uint8Array): void;
+  /** No bytes follow: an open line ends here. */
+  end(): void;
+  /** What is wrong or odd with the line `[start, end)`, which was fed whole. */
+  verdict(start: number, end: number): { readonly fault: RowFault | null; readonly oddities: readonly OddityKind[] };
+};
+
+export type SegmentScanOptions = {
+  readonly source: SegmentSource;
+  /** The same bytes once more, for lines that are looked at a second time. */
+  readonly secondSource: SegmentSource;
+  readonly walker: RecordWalker;
+  /** Walks single records; feeds the same maker. */
+  readonly sideWalker: RecordWalker;
+  readonly rows: RowMaker;
+  readonly checker: LineChecker | null;
+  readonly lineSource: LineSource;
+  /** The unit that the chunk was found to hold; null lets its first record settle it. */
+  readonly unit: RecordUnit | null;
+  readonly segment: Segment;
+};
+
+/** Oddities that one segment lists. */
+const MAX_LISTED_ODDITIES = 1000;
+
+/** Sums of a scan, in uncompressed bytes. */
+export type ScanCounts = {
+  records: number;
+  recordBytes: number;
+  damagedBytes: number;
+  blankBytes: number;
+};
+
+export class SegmentScan {
+  readonly #options: SegmentScanOptions;
+  readonly #classifier: LineClassifier;
+  readonly damage: Damage[] = [];
+  /** The first MAX_LISTED_ODDITIES; all are counted. */
+  readonly oddities: Oddity[] = [];
+  readonly oddityCounts: Partial<Record<OddityKind, number>> = {};
+  readonly counts: ScanCounts = { records: 0, recordBytes: 0, damagedBytes: 0, blankBytes: 0 };
+  /** Where the last line of the chunk begins when it has no LF. */
+  openLineOffset: number | null = null;
+  /** First byte that was not settled. */
+  position: number;
+  /** A loss whose line may go on behind it. */
+  #loss: Damage | null = null;
+
+  constructor(options: SegmentScanOptions) {
+    this.#options = options;
+    this.#classifier = new LineClassifier(options.lineSource, options.unit);
+    this.position = options.segment.start;
+    this.#startAt(options.segment.start);
+    if (options.segment.start > 0) this.#passForeignLine();
+  }
+
+  /** The unit of the records so far, null before the first. */
+  get unit(): RecordUnit | null {
+    return this.#classifier.unit;
+  }
+
+  /** Reads lines until about `bytes` more are settled; false when the segment is done. A line is never cut. */
+  step(bytes: number): boolean {
+    const { walker, segment } = this.#options;
+    const pauseAt = this.position + bytes;
+    while (this.position < pauseAt) {
+      // Behind a loss comes the rest of its line, wherever the segment ends.
+      if (this.position > segment.end && this.#loss === null) return false;
+      const kind = walker.next();
+      if (this.#endsInLoss(kind !== LINE.END)) continue;
+      if (kind === LINE.END) {
+        this.#settleLoss(null);
+        return false;
+      }
+      if (kind === LINE.BAD) this.#badLine();
+      else {
+        this.#settleLoss(null);
+        if (kind === LINE.RECORD) this.#record();
+        else this.counts.blankBytes += walker.lineEnd - walker.lineStart;
+      }
+      if (!walker.isTerminated) this.openLineOffset = walker.lineStart;
+      this.position = walker.lineEnd;
+    }
+    return true;
+  }
+
+  /** The line that reaches into the segment belongs to the one before, with every loss it runs into and the line behind. */
+  #passForeignLine(): void {
+    const { walker, source } = this.#options;
+    this.position = walker.skipLine();
+    while (source.loss !== null && !walker.isTerminated) {
+      this.#startAt(source.loss.offset + source.loss.bytes);
+      this.position = walker.skipLine();
+    }
+  }
+
+  #startAt(offset: number): void {
+    const { source, walker, checker } = this.#options;
+    source.seek(offset);
+    checker?.reset(offset);
+    walker.reset(checker === null ? source : teed(source, checker), offset);
+  }
+
+  /** Whether the bytes ended at a range that cannot be read; an open line is then part of the loss. */
+  #endsInLoss(hasLine: boolean): boolean {
+    const { walker, source, lineSource } = this.#options;
+    const { loss } = source;
+    if (loss === null || (hasLine && walker.isTerminated)) return false;
+    this.#settleLoss(null);
+    const offset = hasLine ? walker.lineStart : loss.offset;
+    const end = loss.offset + loss.bytes;
+    const { file, chunk } = lineSource;
+    this.#loss = { file, chunk, offset, bytes: end - offset, kind: loss.kind, recovered: false, message: loss.reason };
+    this.position = end;
+    this.#startAt(end);
+    return true;
+  }
+
+  /** Reports the loss at hand, with the rest of its line when `content` is that. Says whether it was. */
+  #settleLoss(content: LineContent | null): boolean {
+    if (this.#loss === null) return false;
+    const merged = content === null ? null : mergeRemainder(this.#loss, content);
+    this.#report(merged ?? this.#loss);
+    this.#loss = null;
+    return merged !== null;
+  }
+
+  #record(): void {
+    const { walker, rows, checker } = this.#options;
+    const { lineStart, lineEnd } = walker;
+    const verdict = checker?.verdict(lineStart, lineEnd);
+    const fault = rows.finish() ?? verdict?.fault ?? null;
+    if (fault !== null) this.#reportLine(lineStart, lineEnd, fault.kind, fault.reason);
+    else this.#admit(lineStart, lineEnd, verdict?.oddities ?? []);
+  }
+
+  /** Gives the record that the maker has settled its row, if its unit belongs here. */
+  #admit(start: number, end: number, found: readonly OddityKind[]): void {
+    const { rows } = this.#options;
+    const refusal = this.#classifier.admit(rows.unit);
+    if (refusal !== null) {
+      this.#reportLine(start, end, 'wrong_unit', refusal);
+      return;
+    }
+    rows.writeRow(start);
+    this.counts.records += 1;
+    this.counts.recordBytes += end - start;
+    if (rows.oddities.length > 0 || found.length > 0) this.#noteOddities(start, end, [...rows.oddities, ...found]);
+  }
+
+  #noteOddities(offset: number, end: number, kinds: readonly OddityKind[]): void {
+    const { chunk } = this.#options.lineSource;
+    for (const kind of new Set(kinds)) {
+      this.oddityCounts[kind] = (this.oddityCounts[kind] ?? 0) + 1;
+      if (this.oddities.length < MAX_LISTED_ODDITIES) this.oddities.push({ chunk, offset, bytes: end - offset, kind });
+    }
+  }
+
+  #badLine(): void {
+    const { walker, lineSource } = this.#options;
+    const { lineStart, lineEnd } = walker;
+    const line = this.#readAgain(lineStart, lineEnd);
+    if (line.bytes === null && lineEnd - lineStart > lineSource.maxLineBytes + 1) {
+      // Too long to be looked at in one piece, so nothing behind a torn beginning can be recovered.
+      this.#settleLoss(null);
+      const { kind, reason } = faultOf(walker);
+      this.#reportLine(lineStart, lineEnd, kind, reason);
+      return;
+    }
+    if (line.bytes === null) {
+      this.#settleLoss(null);
+      this.#reportLine(
+        lineStart,
+        lineEnd,
+        'unreadable',
+        'the line could be read once, and no more when it was looked at',
+      );
+      return;
+    }
+    const content = this.#classifier.classify(line);
+    if (this.#settleLoss(content)) return;
+    this.counts.blankBytes += content.blankBytes;
+    for (const damage of content.damage) this.#report(damage);
+    for (const record of content.records) this.#recoveredRecord(record);
+  }
+
+  /** A record out of a damaged line, walked by itself. */
+  #recoveredRecord(record: StreamRecord): void {
+    const { sideWalker, rows, checker } = this.#options;
+    const end = record.offset + record.length;
+    sideWalker.reset(new RecordSource(record.bytes), record.offset);
+    const isRecord = sideWalker.next() === LINE.RECORD;
+    const invalid = checker === null ? null : validateJson(record.bytes);
+    const fault = isRecord ? rows.finish() : faultOf(sideWalker);
+    if (fault !== null) this.#reportLine(record.offset, end, fault.kind, fault.reason);
+    else if (invalid !== null) {
+      const reason = `${invalid.reason}, at byte ${record.offset + invalid.offset}`;
+      this.#reportLine(record.offset, end, 'invalid_json', reason);
+    } else this.#admit(record.offset, end, []);
+  }
+
+  #readAgain(start: number, end: number): FramedLine {
+    const { walker, secondSource, lineSource } = this.#options;
+    const length = end - start;
+    const line = { offset: start, length, terminated: walker.isTerminated, lineNumber: 1 };
+    if (length > lineSource.maxLineBytes + 1) return { ...line, bytes: null };
+    const bytes = Buffer.allocUnsafe(length);
+    secondSource.seek(start);
+    for (let at = 0; at < length; ) {
+      const read = secondSource.read(bytes.subarray(at));
+      if (read === 0) return { ...line, bytes: null };
+      at += read;
+    }
+    return { ...line, bytes };
+  }
+
+  #reportLine(start: number, end: number, kind: DamageKind, message: string): void {
+    const { file, chunk } = this.#options.lineSource;
+    this.#report({ file, chunk, offset: start, bytes: end - start, kind, recovered: false, message });
+  }
+
+  #report(damage: Damage): void {
+    this.damage.push(damage);
+    this.counts.damagedBytes += damage.bytes;
+  }
+}
+
+/** Shows a checker what a walker pulls. */
+function teed(source: ByteSource, checker: LineChecker): ByteSource {
+  return {
+    read(target) {
+      const read = source.read(target);
+      if (read > 0) checker.feed(target.subarray(0, read));
+      else checker.end();
+      return read;
+    },
+  };
+}
+
+/** One record in memory. */
+class RecordSource implements ByteSource {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  read(target: Uint8Array): number {
+    const read = Math.min(target.length, this.#bytes.length - this.#at);
+    target.set(this.#bytes.subarray(this.#at, this.#at + read));
+    this.#at += read;
+    return read;
+  }
+}
+
+const FAULT_TEXTS: Readonly<Record<Fault, string>> = {
+  [FAULT.NONE]: 'no fault',
+  [FAULT.TORN]: 'the line ends before its record does',
+  [FAULT.CONTROL]: 'a raw control character inside a string',
+  [FAULT.BRACKETS]: 'brackets that cross',
+  [FAULT.GRAMMAR]: 'no value, key or separator where one belongs',
+  [FAULT.TRAILING]: 'bytes after the end of the value',
+  [FAULT.NUL]: 'NUL bytes, as a power loss or preallocation leaves them',
+  [FAULT.DEPTH]: 'brackets nested too deep',
+  [FAULT.NOT_OBJECT]: 'no object where a record begins',
+};
+
+function faultOf({ fault, faultOffset }: RecordWalker): RowFault {
+  return { kind: kindOfFault(fault), reason: `${FAULT_TEXTS[fault]}, at byte ${faultOffset}` };
+}
+
+function kindOfFault(fault: Fault): DamageKind {
+  if (fault === FAULT.TORN) return 'torn';
+  if (fault === FAULT.NUL) return 'nul';
+  return fault === FAULT.TRAILING ? 'trailing' : 'invalid_json';
+}
