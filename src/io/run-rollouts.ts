@@ -3,8 +3,11 @@ import { join } from 'node:path';
 import type { FileCollector } from './run-files.js';
 import { kindAt, listDirectory, ROLLOUT_FILE, type StepDirectory } from './run-layout.js';
 
-/** `all` holds every episode that arrived, `effective` a second copy of those that were trained on. */
-export type Subset = 'all' | 'effective';
+/**
+ * `all` holds every episode that arrived, `effective` a second copy of those that were trained on; `both` is all files
+ * of `all`, then all of `effective`.
+ */
+export type Subset = 'all' | 'effective' | 'both';
 
 const KINDS = ['train', 'eval'] as const;
 
@@ -17,6 +20,11 @@ export async function collectRollouts(
   steps: readonly StepDirectory[],
   subset: Subset,
 ): Promise<void> {
+  if (subset === 'both') {
+    await addSubset(files, steps, 'all');
+    await addSubset(files, steps, 'effective');
+    return;
+  }
   if (await addSubset(files, steps, subset)) return;
   const other = subset === 'all' ? 'effective' : 'all';
   if (await addSubset(files, steps, other)) {
@@ -24,7 +32,11 @@ export async function collectRollouts(
   }
 }
 
-async function addSubset(files: FileCollector, steps: readonly StepDirectory[], subset: Subset): Promise<boolean> {
+async function addSubset(
+  files: FileCollector,
+  steps: readonly StepDirectory[],
+  subset: Exclude<Subset, 'both'>,
+): Promise<boolean> {
   let hasAny = false;
   for (const { path } of steps) {
     for (const kind of KINDS) {
