@@ -1,0 +1,37 @@
+/**
+ * The strict check of a stream of lines (design/scanning.md section 6): each line must hold one JSON value as orjson
+ * takes it, or be blank. Bytes are pushed through a window; all state is in the module, none of it grows with a line.
+ */
+import { areFindingsFull, lineStart } from './findings';
+import { WINDOW } from './layout';
+import { endLine, resetMachine, step } from './machine';
+
+export { takeFindings } from './findings';
+export { FINDINGS, WINDOW, WINDOW_BYTES } from './layout';
+
+/** Offset in the stream less address in the window. */
+let origin: i64 = 0;
+
+/** Starts on new bytes, whose first stands at `offset` and begins a line. Findings not taken are kept. */
+export function reset(offset: f64): void {
+  origin = <i64>offset - WINDOW;
+  resetMachine(<i64>offset);
+}
+
+/** Checks the first `length` bytes of the window; returns how many before findings had to be taken. */
+export function run(length: i32): i32 {
+  const end = WINDOW + length;
+  let at = WINDOW;
+  while (at < end && !areFindingsFull()) {
+    step(load<u8>(at), origin + at);
+    at += 1;
+  }
+  origin += at - WINDOW;
+  return <i32>(at - WINDOW);
+}
+
+/** The stream ends: what follows its last LF is a line if it has any bytes. */
+export function end(): void {
+  const at = origin + WINDOW;
+  if (at > lineStart) endLine(at, at);
+}
