@@ -51,9 +51,9 @@ export function writeShapeRun(directory: string, options: ShapeRun): WrittenRun 
   const { shape, bytes, chunkBytes = 5 * 1024 ** 3, sealed = false, seed = 1 } = options;
   const traces = join(directory, 'monitors', 'file', 'traces');
   const source = sourceOf(shape, bytes, seed);
-  const stream = new ChunkedFile(join(traces, 'stream'), chunkBytes, sealed);
+  const stream = new ChunkedStream(join(traces, 'stream'), chunkBytes, sealed);
   const notes =
-    options.annotations === true ? new ChunkedFile(join(traces, 'annotations', 'orch'), chunkBytes, sealed) : null;
+    options.annotations === true ? new ChunkedStream(join(traces, 'annotations', 'orch'), chunkBytes, sealed) : null;
   let episodes = 0;
   for (let total = 0; ; ) {
     const line = source.next();
@@ -70,16 +70,11 @@ export function writeShapeRun(directory: string, options: ShapeRun): WrittenRun 
 
 /** Writes one episode of about `bytes`, which may be longer than a string can be; returns its exact length. */
 export function writeLongLine(path: string, shape: Shape, bytes: number, seed = 1): number {
-  const file = openSync(path, 'w');
-  const frame = new FrameBuffer((content) => writeSync(file, content));
-  let total = 0;
-  for (const part of new EpisodeSource(shape, { seed }).parts(hexId(seededRandom(seed)), [], bytes)) {
-    frame.push(part);
-    total += part.length;
-  }
-  frame.flush();
-  closeSync(file);
-  return total;
+  const chunk = new ChunkWriter(path, false);
+  const id = hexId(seededRandom(seed));
+  for (const part of new EpisodeSource(shape, { seed }).parts(id, [], bytes)) chunk.push(part);
+  chunk.close();
+  return chunk.bytes;
 }
 
 /** A run that is smaller than an episode of its shape gets a smaller episode. */
@@ -92,84 +87,88 @@ function annotation(traceId: string, step: number): Buffer {
   return Buffer.from(`{"version":1,"trace_id":"${traceId}","info":${info},"branches":[]}\n`);
 }
 
-/** Gathers bytes into blocks of FRAME_BYTES in one buffer that is used again: fresh memory is what costs most. */
-class FrameBuffer {
-  readonly #block = Buffer.alloc(FRAME_BYTES);
-  readonly #take: (content: Buffer) => void;
+/** One chunk, plain or sealed, through one buffer that is used again: fresh memory is what costs most. */
+export class ChunkWriter {
+  readonly #file: number;
+  readonly #block: Buffer;
+  readonly #isSealed: boolean;
   #used = 0;
+  /** Uncompressed bytes so far. */
+  bytes = 0;
+  /** Of a sealed chunk, as its seek table lists them. */
+  readonly frames: { readonly compressedBytes: number; readonly bytes: number }[] = [];
 
-  constructor(take: (content: Buffer) => void) {
-    this.#take = take;
+  constructor(path: string, isSealed: boolean, frameBytes = FRAME_BYTES) {
+    this.#file = openSync(path, 'w');
+    this.#block = Buffer.alloc(frameBytes);
+    this.#isSealed = isSealed;
   }
 
   push(bytes: Buffer): void {
     for (let at = 0; at < bytes.length; ) {
-      const end = Math.min(bytes.length, at + FRAME_BYTES - this.#used);
+      const end = Math.min(bytes.length, at + this.#block.length - this.#used);
       bytes.copy(this.#block, this.#used, at, end);
       this.#used += end - at;
       at = end;
-      if (this.#used === FRAME_BYTES) this.flush();
+      if (this.#used === this.#block.length) this.#write();
     }
+    this.bytes += bytes.length;
   }
 
-  flush(): void {
-    if (this.#used > 0) this.#take(this.#block.subarray(0, this.#used));
+  close(): void {
+    if (this.#used > 0) this.#write();
+    if (this.#isSealed) writeSync(this.#file, seekTable(this.frames));
+    closeSync(this.#file);
+  }
+
+  #write(): void {
+    const content = this.#block.subarray(0, this.#used);
+    const pieces = this.#isSealed ? compressFrames(content, { frameBytes: this.#block.length }) : [content];
+    for (const piece of pieces) {
+      writeSync(this.#file, piece);
+      if (this.#isSealed) this.frames.push({ compressedBytes: piece.length, bytes: content.length });
+    }
     this.#used = 0;
   }
 }
 
-/** A directory of numbered chunks, rolled as spec 03 section 2 says, plain or sealed. */
-export class ChunkedFile {
+/** A directory of numbered chunks, rolled as spec 03 section 2 says. */
+class ChunkedStream {
   readonly #directory: string;
   readonly #chunkBytes: number;
-  readonly #sealed: boolean;
-  readonly #buffer = new FrameBuffer((content) => this.#write(content));
-  #file = -1;
-  #size = 0;
-  #frames: { compressedBytes: number; bytes: number }[] = [];
+  readonly #isSealed: boolean;
+  #chunk: ChunkWriter;
   bytes = 0;
   readonly paths: string[] = [];
 
-  constructor(directory: string, chunkBytes: number, sealed: boolean) {
+  constructor(directory: string, chunkBytes: number, isSealed: boolean) {
     this.#directory = directory;
     this.#chunkBytes = chunkBytes;
-    this.#sealed = sealed;
+    this.#isSealed = isSealed;
     mkdirSync(directory, { recursive: true });
-    this.#open();
+    this.#chunk = this.#open();
   }
 
   append(line: Buffer): void {
-    if (this.#size > 0 && this.#size + line.length > this.#chunkBytes) {
-      this.close();
-      this.#open();
+    if (this.#chunk.bytes > 0 && this.#chunk.bytes + line.length > this.#chunkBytes) {
+      this.#chunk.close();
+      this.#chunk = this.#open();
     }
-    this.#buffer.push(line);
-    this.#size += line.length;
+    this.#chunk.push(line);
     this.bytes += line.length;
   }
 
   close(): void {
-    this.#buffer.flush();
-    if (this.#sealed) writeSync(this.#file, seekTable(this.#frames));
-    closeSync(this.#file);
+    this.#chunk.close();
   }
 
-  #open(): void {
-    const name = `${String(this.paths.length).padStart(5, '0')}.jsonl${this.#sealed ? '.zst' : ''}`;
-    this.paths.push(join(this.#directory, name));
-    this.#file = openSync(this.paths.at(-1) as string, 'w');
-    this.#size = 0;
-    this.#frames = [];
+  #open(): ChunkWriter {
+    const path = join(this.#directory, chunkName(this.paths.length, this.#isSealed));
+    this.paths.push(path);
+    return new ChunkWriter(path, this.#isSealed);
   }
+}
 
-  #write(content: Buffer): void {
-    if (!this.#sealed) {
-      writeSync(this.#file, content);
-      return;
-    }
-    for (const frame of compressFrames(content, { isStreamed: true })) {
-      writeSync(this.#file, frame);
-      this.#frames.push({ compressedBytes: frame.length, bytes: content.length });
-    }
-  }
+export function chunkName(chunk: number, isSealed: boolean): string {
+  return `${String(chunk).padStart(5, '0')}.jsonl${isSealed ? '.zst' : ''}`;
 }
