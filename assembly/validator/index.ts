@@ -3,8 +3,9 @@
  * takes it, or be blank. Bytes are pushed through a window; all state is in the module, none of it grows with a line.
  */
 import { areFindingsFull, lineStart } from './findings';
-import { WINDOW } from './layout';
-import { endLine, resetMachine, step } from './machine';
+import { REACH, WINDOW } from './layout';
+import { BAD, endLine, resetMachine, state, step } from './machine';
+import { skipTokens } from './tokens';
 
 export { takeFindings } from './findings';
 export { FINDINGS, WINDOW, WINDOW_BYTES } from './layout';
@@ -22,7 +23,11 @@ export function reset(offset: f64): void {
 export function run(length: i32): i32 {
   const end = WINDOW + length;
   let at = WINDOW;
+  // A window shorter than REACH has no place to jump from.
+  const limit: usize = end < WINDOW + REACH ? 0 : end - REACH;
   while (at < end && !areFindingsFull()) {
+    if (at <= limit && state <= BAD) at = skipTokens(at, limit, origin);
+    if (at === end) break;
     step(load<u8>(at), origin + at);
     at += 1;
   }

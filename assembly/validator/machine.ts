@@ -41,6 +41,7 @@ import {
   takeFractionDigit,
   takeIntegerDigit,
 } from './number-size';
+import { isSimpleEscape } from './strings';
 
 /** Before the value of a line. */
 export const LINE: i32 = 0;
@@ -452,23 +453,6 @@ function stepEscape(byte: u32): void {
     state = HEX;
   } else if (isSimpleEscape(byte)) state = STRING;
   else fail(UNKNOWN_ESCAPE, escapeAt);
-}
-
-/** The characters that may follow a backslash, `u` aside. */
-export function isSimpleEscape(byte: u32): bool {
-  switch (byte) {
-    case 0x22:
-    case 0x2f:
-    case 0x5c:
-    case 0x62:
-    case 0x66:
-    case 0x6e:
-    case 0x72:
-    case 0x74:
-      return true;
-    default:
-      return false;
-  }
 }
 
 function stepHex(byte: u32, at: i64): void {
