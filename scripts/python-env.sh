@@ -15,5 +15,7 @@ stamp="$home/.installed-$(sha256sum "$requirements" | cut -c1-16)"
 [ -e "$stamp" ] && exit
 rm -rf "$home"
 python3 -m venv "$home"
-"$home/bin/pip" install --quiet --disable-pip-version-check -r "$requirements"
+# verifiers brings a hundred packages: uv installs them in half a minute, pip in nearly two.
+"$home/bin/pip" install --quiet --disable-pip-version-check uv==0.13.9
+"$home/bin/uv" pip install --quiet --python "$home/bin/python" -r "$requirements"
 touch "$stamp"
