@@ -20,6 +20,7 @@ const SAME_KIND: Readonly<Record<string, string>> = { ESCAPED: 'STRING', TOO_LAR
 export class TapeReader implements TapeSink {
   #items: string[] = [];
   #isComplete = false;
+  #hasBegun = false;
   /** How many times a tape was handed over since the record began. */
   takes = 0;
 
@@ -33,14 +34,22 @@ export class TapeReader implements TapeSink {
     return this.#isComplete;
   }
 
-  beginRecord(): void {
+  /** Forgets the last record, so that what follows must begin one. */
+  clear(): void {
     this.#items = [];
     this.#isComplete = false;
+    this.#hasBegun = false;
     this.takes = 0;
+  }
+
+  beginRecord(): void {
+    this.clear();
+    this.#hasBegun = true;
   }
 
   take(tape: RecordTape, entries: number): void {
     if (entries < 1 || entries > TAPE_CAPACITY_ENTRIES) throw new Error(`a tape of ${entries} entries`);
+    if (!this.#hasBegun) throw new Error('a tape without a record');
     this.takes += 1;
     for (let entry = 0; entry < entries; entry += 1) this.#add(tape, entry * TAPE_ENTRY_WORDS);
   }
@@ -63,7 +72,8 @@ function shownValue(field: string, name: string, type: number, a: number, b: num
   if (field === 'TRACES_END') return '';
   if (WITH_TEXT.has(type)) return `${name} ${textOf(arena, a, b)}`;
   if (type === TYPE.TOO_LARGE) return `${name} ${b}`;
-  return type === TYPE.INT || field === 'ERRORS' ? `${name} ${a}` : name;
+  const hasNumber = type === TYPE.INT || (field === 'ERRORS' && type === TYPE.ARRAY);
+  return hasNumber ? `${name} ${a}` : name;
 }
 
 function textOf(arena: Uint8Array, start: number, length: number): string {

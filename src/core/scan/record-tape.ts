@@ -147,7 +147,7 @@ export type RecordTape = {
 
 /** Takes the entries of a record, `entries` at a time; the last call of a record ends with UNIT_KEYS. */
 export type TapeSink = {
-  /** A line begins; what was taken of an earlier one that turned out bad is void. Blank lines may come without. */
+  /** A line begins; what was taken of an earlier one that turned out bad is void. Lines that open no object may come without. */
   beginRecord(): void;
   /** `entries` is at least 1. */
   take(tape: RecordTape, entries: number): void;

@@ -66,6 +66,7 @@ export class ByteWindow {
     this.#room = this.bytes.subarray(0, windowBytes);
     this.#filled = this.#room;
     this.#tape = tape;
+    this.#limit(0);
   }
 
   reset(source: ByteSource, offset: number): void {
