@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { ARENA_BYTES, TAPE_CAPACITY_ENTRIES } from '../../../src/core/scan/record-tape.js';
 import { TextWalker } from '../../../src/core/scan/text-walker.js';
 import { FAULT, LINE, type RecordWalker, type WalkerOptions } from '../../../src/core/scan/walker.js';
+import { WasmWalker } from '../../../src/core/scan/wasm-walker.js';
+import { wasmModule } from '../../../src/io/wasm-modules.js';
 import { seededRandom } from '../../helpers/generated-run.js';
 import { DEEP_CASES, LINE_CASES, type LineCase } from '../../helpers/line-cases.js';
 import { TapeReader } from '../../helpers/tape-reader.js';
@@ -10,7 +12,11 @@ import { byteSource, expectedLine, type WalkedLine, walkLine, walkLines } from '
 
 type NamedWalker = { readonly name: string; make(options: WalkerOptions): RecordWalker };
 
-const WALKERS: readonly NamedWalker[] = [{ name: 'TextWalker', make: (options) => new TextWalker(options) }];
+/** The first is what the others are compared with where there is no table. */
+const WALKERS: readonly NamedWalker[] = [
+  { name: 'TextWalker', make: (options) => new TextWalker(options) },
+  { name: 'WasmWalker', make: (options) => new WasmWalker(wasmModule('walker'), options) },
+];
 
 const WINDOWS = [4096, 6000, 65_536, 1_048_576];
 
