@@ -1,0 +1,173 @@
+/**
+ * The strings of a record that its row repeats, as the text between the quotes that orjson would print: without a
+ * backslash the bytes of the source, else decoded and escaped anew. Kept until the record ends, since a walker reuses
+ * its memory.
+ */
+import { isUtf8 } from 'node:buffer';
+import { NOTE } from './notes.js';
+import type { ValueReader } from './value-reader.js';
+
+const BACKSLASH = 0x5c;
+const LOWER_U = 0x75;
+
+const { LONE_SURROGATE } = NOTE;
+
+/** What a character behind a backslash stands for; 0 for those that are no simple escape. */
+const ESCAPED_BYTE = new Uint8Array(256);
+for (const [letter, byte] of Object.entries({ '"': 0x22, '\\': 0x5c, '/': 0x2f, b: 8, f: 12, n: 10, r: 13, t: 9 })) {
+  ESCAPED_BYTE[letter.charCodeAt(0)] = byte;
+}
+
+/** Texts longer than this are copied by the native copy. */
+const LOOP_BYTES = 64;
+
+const HEX_DIGITS = '0123456789abcdef';
+
+export class KeptText {
+  bytes: Uint8Array = new Uint8Array(4096);
+  /** Bytes in use. */
+  length = 0;
+  /** Where the text kept last begins; its length is what `keep` returned. */
+  start = 0;
+  /** Set by `keep` when it returns -1. */
+  isBadUtf8 = false;
+
+  readonly #reader: ValueReader;
+
+  /** @param reader lends its escape check, and takes the notes */
+  constructor(reader: ValueReader) {
+    this.#reader = reader;
+  }
+
+  /** Forgets all texts. */
+  clear(): void {
+    this.length = 0;
+  }
+
+  /** Keeps a string without a backslash; returns its length, -1 when it is not UTF-8. */
+  keepPlain(source: Uint8Array, from: number, count: number): number {
+    this.#reserve(count);
+    const { bytes } = this;
+    const at = this.length;
+    let union = 0;
+    if (count <= LOOP_BYTES) {
+      for (let index = 0; index < count; index += 1) {
+        const byte = source[from + index] as number;
+        union |= byte;
+        bytes[at + index] = byte;
+      }
+    } else {
+      bytes.set(source.subarray(from, from + count), at);
+      union = 0x80;
+    }
+    return this.#finish(at, count, union);
+  }
+
+  /** Keeps a string with backslashes; returns the length of its canonical text, -1 when it is no JSON or not UTF-8. */
+  keepEscaped(source: Uint8Array, from: number, count: number): number {
+    this.isBadUtf8 = false;
+    this.#reserve(count);
+    const start = this.length;
+    const reader = this.#reader;
+    reader.open(source, from, from + count);
+    let at = from;
+    let to = start;
+    while (at < from + count) {
+      const byte = source[at] as number;
+      if (byte !== BACKSLASH) {
+        this.bytes[to] = byte;
+        at += 1;
+        to += 1;
+        continue;
+      }
+      const next = reader.escapeEnd(at);
+      if (next < 0 || next > from + count) return -1;
+      to = this.#writeEscape(source, at, next, to);
+      at = next;
+    }
+    return this.#finish(start, to - start, 0x80);
+  }
+
+  /** Keeps bytes as they are, unchecked. */
+  keepRaw(source: Uint8Array, from: number, count: number): void {
+    this.#reserve(count);
+    this.start = this.length;
+    this.bytes.set(source.subarray(from, from + count), this.length);
+    this.length += count;
+  }
+
+  /** Keeps a string of the language. A half character becomes its escape, in lower case. */
+  keepString(text: string): number {
+    const quoted = JSON.stringify(text);
+    if (!text.isWellFormed()) this.#reader.notes |= LONE_SURROGATE;
+    const encoded = Buffer.from(quoted);
+    return this.keepPlain(encoded, 1, encoded.length - 2);
+  }
+
+  /** No canonical text is longer than what it came from. */
+  #reserve(count: number): void {
+    if (this.length + count <= this.bytes.length) return;
+    const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + count));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+
+  #finish(start: number, count: number, union: number): number {
+    this.isBadUtf8 = false;
+    if (union >= 0x80 && !isUtf8(this.bytes.subarray(start, start + count))) {
+      this.isBadUtf8 = true;
+      return -1;
+    }
+    this.start = start;
+    this.length = start + count;
+    return count;
+  }
+
+  #writeEscape(source: Uint8Array, at: number, next: number, to: number): number {
+    const kind = source[at + 1] as number;
+    if (kind !== LOWER_U) return this.#writeCharacter(ESCAPED_BYTE[kind] as number, to);
+    const unit = this.#reader.hexUnit(at + 2);
+    if (next - at === 12) {
+      const low = this.#reader.hexUnit(at + 8);
+      return this.#writeCharacter(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00), to);
+    }
+    if (unit < 0xd800 || unit > 0xdfff) return this.#writeCharacter(unit, to);
+    for (let index = 0; index < 6; index += 1) this.bytes[to + index] = source[at + index] as number;
+    return to + 6;
+  }
+
+  #writeCharacter(code: number, to: number): number {
+    const { bytes } = this;
+    if (code < 0x20 || code === 0x22 || code === BACKSLASH) return this.#writeAscii(escapeOf(code), to);
+    if (code < 0x80) {
+      bytes[to] = code;
+      return to + 1;
+    }
+    let at = to;
+    if (code < 0x800) bytes[at++] = 0xc0 | (code >> 6);
+    else {
+      if (code < 0x10000) bytes[at++] = 0xe0 | (code >> 12);
+      else {
+        bytes[at++] = 0xf0 | (code >> 18);
+        bytes[at++] = 0x80 | ((code >> 12) & 0x3f);
+      }
+      bytes[at++] = 0x80 | ((code >> 6) & 0x3f);
+    }
+    bytes[at] = 0x80 | (code & 0x3f);
+    return at + 1;
+  }
+
+  #writeAscii(text: string, to: number): number {
+    for (let index = 0; index < text.length; index += 1) this.bytes[to + index] = text.charCodeAt(index);
+    return to + text.length;
+  }
+}
+
+/** The escape of a control character, a quote or a backslash. */
+function escapeOf(code: number): string {
+  if (code === 0x22) return '\\"';
+  if (code === BACKSLASH) return '\\\\';
+  const letter = 'btn fr'[code - 8] ?? ' ';
+  if (letter !== ' ') return `\\${letter}`;
+  return `\\u00${HEX_DIGITS[code >> 4]}${HEX_DIGITS[code & 15]}`;
+}

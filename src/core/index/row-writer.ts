@@ -1,0 +1,237 @@
+/** The bytes of a row (spec 04 section 2) from the facts of its record. */
+import type { ExactSum } from './exact-sum.js';
+import type { KeptText } from './kept-text.js';
+import { NOTE } from './notes.js';
+import type { NumberFact } from './number-fact.js';
+import { writeFloat, writeInt, writeNull } from './print-number.js';
+import type { RecordFacts, RowOptions, TextFact } from './record-facts.js';
+import type { RowBuffer } from './row-buffer.js';
+import { KIND } from './trace-facts.js';
+
+/** Where the record of a row lies. */
+export type RowPlace = {
+  /** Position in the whole stream, from 1; null leaves the digits out, for who counts later. */
+  readonly line: number | null;
+  /** Of the first byte of the record inside its uncompressed chunk. */
+  readonly offset: number;
+  /** Number of the chunk; null leaves the key out, as in the layout before chunks. */
+  readonly chunk: number | null;
+};
+
+/** Bytes of a row apart from its strings and from the numbers that may be long. */
+const ROW_BYTES = 1024;
+
+const LF = 0x0a;
+const COMMA = 0x2c;
+const QUOTE = 0x22;
+
+const COST = Buffer.from('{"cost":');
+const LINE = Buffer.from(',"line":');
+const OFFSET = Buffer.from(',"offset":');
+const ID = Buffer.from(',"id":');
+const IN_KIND = Buffer.from(',"kind":');
+const TRACE_IDS = Buffer.from(',"trace_ids":[');
+const ENV = Buffer.from('],"env":');
+const GROUP = Buffer.from(',"group":');
+const OK = Buffer.from(',"ok":');
+const NUM_ERRORS = Buffer.from(',"num_errors":');
+const REWARD = Buffer.from(',"reward":');
+const ADVANTAGE = Buffer.from(',"advantage":');
+const INPUT_TOKENS = Buffer.from(',"input_tokens":');
+const OUTPUT_TOKENS = Buffer.from(',"output_tokens":');
+const TURNS = Buffer.from(',"turns":');
+const BRANCHES = Buffer.from(',"branches":');
+const STOP = Buffer.from(',"stop_condition":');
+const TRUNCATED = Buffer.from(',"truncated":');
+const DISPATCH = Buffer.from(',"dispatch":');
+const ARRIVAL = Buffer.from(',"arrival":');
+const DURATION = Buffer.from(',"duration":');
+const CHUNK = Buffer.from(',"chunk":');
+const END = Buffer.from('}');
+const TRUE = Buffer.from('true');
+const FALSE = Buffer.from('false');
+const TRAIN = Buffer.from('"train"');
+const EVAL = Buffer.from('"eval"');
+
+export class RowWriter {
+  readonly #facts: RecordFacts;
+  readonly #kept: KeptText;
+  readonly #tokens: RowOptions['tokens'];
+
+  constructor(facts: RecordFacts, kept: KeptText, tokens: RowOptions['tokens']) {
+    this.#facts = facts;
+    this.#kept = kept;
+    this.#tokens = tokens;
+  }
+
+  /** Appends the row and its LF; returns where in `target.bytes` the digits of the line are, or belong. */
+  write(target: RowBuffer, place: RowPlace): number {
+    const facts = this.#facts;
+    // Room for everything that is not a number of unknown length, so that the writes in between need no check.
+    target.reserve(ROW_BYTES + this.#kept.length + facts.idCount * 3);
+    put(target, COST);
+    this.#writeSum(target, facts.cost);
+    put(target, LINE);
+    const lineAt = target.length;
+    if (place.line !== null) target.writeDigits(place.line);
+    put(target, OFFSET);
+    target.writeDigits(place.offset);
+    put(target, ID);
+    this.#writeText(target, facts.id);
+    this.#writeKind(target);
+    this.#writeTraceIds(target);
+    put(target, ENV);
+    this.#writeText(target, facts.envName.length > 0 ? facts.envName : facts.envId);
+    put(target, GROUP);
+    this.#writeText(target, facts.groupId);
+    put(target, OK);
+    if (facts.ok < 0) writeNull(target);
+    else put(target, facts.ok === 1 ? TRUE : FALSE);
+    put(target, NUM_ERRORS);
+    target.writeDigits(facts.numErrors);
+    put(target, REWARD);
+    this.#writeMean(target, facts.reward);
+    put(target, ADVANTAGE);
+    this.#writeMean(target, facts.advantage);
+    this.#writeTokens(target);
+    this.#writeShape(target);
+    this.#writeTimes(target);
+    if (place.chunk !== null) {
+      put(target, CHUNK);
+      target.writeDigits(place.chunk);
+    }
+    put(target, END);
+    target.writeByte(LF);
+    return lineAt;
+  }
+
+  /** 4.1 */
+  #writeKind(target: RowBuffer): void {
+    const { kind, workType, runType } = this.#facts;
+    put(target, IN_KIND);
+    if (kind !== KIND.NONE) put(target, kind === KIND.TRAIN ? TRAIN : EVAL);
+    else if (workType.length > 0) this.#writeText(target, workType);
+    else if (runType.length > 0) this.#writeText(target, runType);
+    else put(target, EVAL);
+  }
+
+  #writeTraceIds(target: RowBuffer): void {
+    const { idSpans, idCount } = this.#facts;
+    put(target, TRACE_IDS);
+    for (let index = 0; index < idCount; index += 1) {
+      if (index > 0) target.writeByte(COMMA);
+      target.writeByte(QUOTE);
+      target.writeBytes(this.#kept.bytes, idSpans[index * 2] as number, idSpans[index * 2 + 1] as number);
+      target.writeByte(QUOTE);
+    }
+  }
+
+  /** 4.3 */
+  #writeTokens(target: RowBuffer): void {
+    const { storedInput, storedOutput, derivedInput, derivedOutput } = this.#facts;
+    const isStored = areStored(this.#facts);
+    put(target, INPUT_TOKENS);
+    if (this.#tokens === 'derived' || (this.#tokens === 'auto' && !isStored)) {
+      this.#writeInt(target, derivedInput.value, derivedInput.big);
+      put(target, OUTPUT_TOKENS);
+      this.#writeInt(target, derivedOutput.value, derivedOutput.big);
+      return;
+    }
+    if (!isStored) this.#facts.notes |= NOTE.NO_STORED_TOKENS;
+    this.#writeInt(target, isStored ? storedInput.value : 0, isStored ? storedInput.big : null);
+    put(target, OUTPUT_TOKENS);
+    this.#writeInt(target, isStored ? storedOutput.value : 0, isStored ? storedOutput.big : null);
+  }
+
+  /** Turns, branches and how the episode ended. */
+  #writeShape(target: RowBuffer): void {
+    const facts = this.#facts;
+    put(target, TURNS);
+    target.writeDigits(facts.turns);
+    put(target, BRANCHES);
+    target.writeDigits(facts.branches);
+    put(target, STOP);
+    this.#writeText(target, facts.stop);
+    put(target, TRUNCATED);
+    put(target, facts.isTruncated ? TRUE : FALSE);
+  }
+
+  /** 4.6 */
+  #writeTimes(target: RowBuffer): void {
+    const facts = this.#facts;
+    put(target, DISPATCH);
+    this.#writeNumber(target, facts.dispatch);
+    put(target, ARRIVAL);
+    this.#writeNumber(target, facts.arrival);
+    put(target, DURATION);
+    if (facts.hasStamps) {
+      this.#writeSpan(target, facts.dispatch, facts.arrival);
+      return;
+    }
+    const seconds = facts.phases.total();
+    if (seconds === null) writeNull(target);
+    else this.#writeFloat(target, seconds);
+  }
+
+  /** `max(0.0, arrival - dispatch)`: what is not above zero becomes the float. */
+  #writeSpan(target: RowBuffer, dispatch: NumberFact, arrival: NumberFact): void {
+    if (!dispatch.isInt || !arrival.isInt) {
+      const span = arrival.value - dispatch.value;
+      this.#writeFloat(target, Math.max(span, 0));
+      return;
+    }
+    const span = arrival.value - dispatch.value;
+    if (dispatch.big === null && arrival.big === null && Number.isSafeInteger(span)) {
+      if (span > 0) this.#writeInt(target, span, null);
+      else this.#writeFloat(target, 0);
+      return;
+    }
+    const exact = (arrival.big ?? BigInt(arrival.value)) - (dispatch.big ?? BigInt(dispatch.value));
+    if (exact > 0n) this.#writeInt(target, 0, exact);
+    else this.#writeFloat(target, 0);
+  }
+
+  #writeText(target: RowBuffer, text: TextFact): void {
+    if (text.length < 0) {
+      writeNull(target);
+      return;
+    }
+    target.writeByte(QUOTE);
+    target.writeBytes(this.#kept.bytes, text.start, text.length);
+    target.writeByte(QUOTE);
+  }
+
+  #writeSum(target: RowBuffer, sum: ExactSum): void {
+    if (sum.count === 0) writeNull(target);
+    else if (sum.isInt) this.#writeInt(target, sum.value, sum.big);
+    else this.#writeFloat(target, sum.value);
+  }
+
+  #writeMean(target: RowBuffer, sum: ExactSum): void {
+    if (sum.count === 0) writeNull(target);
+    else this.#writeFloat(target, sum.mean());
+  }
+
+  #writeNumber(target: RowBuffer, number: NumberFact): void {
+    if (!number.isPresent) writeNull(target);
+    else if (number.isInt) this.#writeInt(target, number.value, number.big);
+    else this.#writeFloat(target, number.value);
+  }
+
+  #writeInt(target: RowBuffer, value: number, big: bigint | null): void {
+    writeInt(target, value, big);
+  }
+
+  #writeFloat(target: RowBuffer, value: number): void {
+    writeFloat(target, value);
+  }
+}
+
+/** Whether the record has both counts as integers. */
+export function areStored({ storedInput, storedOutput }: RecordFacts): boolean {
+  return storedInput.isPresent && storedInput.isInt && storedOutput.isPresent && storedOutput.isInt;
+}
+
+function put(target: RowBuffer, text: Uint8Array): void {
+  target.writeBytes(text, 0, text.length);
+}
