@@ -22,22 +22,28 @@ import {
   VALUE,
 } from './machine';
 import { skipFlags, skipLiteral, skipNumber, skipNumbers } from './scalars';
-import { skipText } from './strings';
+import { skipLongText, skipText } from './strings';
 
 const LF: u32 = 0x0a;
+const SPACE: u32 = 0x20;
 const QUOTE: u32 = 0x22;
+const COMMA: u32 = 0x2c;
+const OPEN_ARRAY: u32 = 0x5b;
+const CLOSE_ARRAY: u32 = 0x5d;
+const OPEN_OBJECT: u32 = 0x7b;
+const CLOSE_OBJECT: u32 = 0x7d;
 
-/** Goes on from `from`; never starts on what lies behind `limit`. Returns where the machine has to go on, at most REACH behind it. */
+/**
+ * Goes on from `from`, as long as it stands at or before `limit`; returns where the machine has to go on. `origin` is
+ * the offset in the stream less the address.
+ */
 export function skipTokens(from: usize, limit: usize, origin: i64): usize {
-  let at = from;
-  if (state === BAD) return skipToLineEnd(at, limit);
-  if (state === STRING) {
-    at = skipText(at, limit);
-    if (at > limit || <u32>load<u8>(at) !== QUOTE) return at;
-    closeString();
-    at += 1;
-  }
-  return skipFrom(at, limit, origin);
+  if (state === BAD) return skipToLineEnd(from, limit);
+  if (state !== STRING) return skipFrom(from, limit, origin);
+  const at = skipLongText(from, limit);
+  if (at > limit || <u32>load<u8>(at) !== QUOTE) return at;
+  closeString();
+  return skipFrom(at + 1, limit, origin);
 }
 
 function skipToLineEnd(from: usize, limit: usize): usize {
@@ -55,99 +61,89 @@ function skipFrom(from: usize, limit: usize, origin: i64): usize {
   let at = from;
   let now = state;
   let open = depth;
-  let isObject = open > 0 && load<u8>(STACK + open) !== 0;
+  let isObject = isOpenObject(open);
   while (at <= limit) {
     const byte = <u32>load<u8>(at);
-    if (byte <= 0x20) {
-      if (byte === LF) {
-        if ((now !== DONE && now !== LINE) || hasFlags()) break;
+    if (byte <= SPACE) {
+      if (byte === SPACE) at = skipSpaces(at + 1);
+      else if (byte === 0x09 || byte === 0x0d) at += 1;
+      else if (byte === LF && (now === DONE || now === LINE) && !hasFlags()) {
         now = LINE;
-        beginLine(origin + at + 1);
-      } else if (byte !== 0x20 && byte !== 0x09 && byte !== 0x0d) break;
-      at += 1;
+        at += 1;
+        beginLine(origin + at);
+      } else break;
       continue;
     }
-    if (now === AFTER) {
-      if (byte === 0x2c) now = isObject ? KEY : VALUE;
-      else if (byte === (isObject ? 0x7d : 0x5d)) {
+    if (now >= AFTER) {
+      if (now === DONE) break;
+      if (byte === COMMA) now = isObject ? KEY : VALUE;
+      else if (byte === (isObject ? CLOSE_OBJECT : CLOSE_ARRAY)) {
         open -= 1;
-        isObject = open > 0 && load<u8>(STACK + open) !== 0;
+        isObject = isOpenObject(open);
         now = open === 0 ? DONE : AFTER;
       } else break;
       at += 1;
-      continue;
-    }
-    if (now === COLON) {
+    } else if (now === COLON) {
       if (byte !== 0x3a) break;
       now = VALUE;
       at += 1;
-      continue;
-    }
-    if (now === KEY || now === FIRST_KEY) {
-      if (byte === QUOTE) {
-        at = skipText(at + 1, limit);
-        if (at > limit || <u32>load<u8>(at) !== QUOTE) {
-          resumeInString(true, open);
-          return at;
-        }
-        now = COLON;
-      } else if (byte === 0x7d && now === FIRST_KEY) {
-        open -= 1;
-        isObject = open > 0 && load<u8>(STACK + open) !== 0;
-        now = open === 0 ? DONE : AFTER;
-      } else break;
-      at += 1;
-      continue;
-    }
-    if (now === DONE) break;
-    // A value.
-    if (byte === QUOTE) {
+    } else if (byte === QUOTE) {
+      const isKey = now === KEY || now === FIRST_KEY;
       at = skipText(at + 1, limit);
       if (at > limit || <u32>load<u8>(at) !== QUOTE) {
-        resumeInString(false, open);
+        resumeInString(isKey, open);
         return at;
       }
       at += 1;
-    } else if (byte === 0x7b || byte === 0x5b) {
+      if (!isKey) now = open === 0 ? DONE : AFTER;
+      else if (load<u8>(at) === 0x3a) {
+        now = VALUE;
+        at += 1;
+      } else now = COLON;
+    } else if (now === KEY) break;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (now !== (byte === CLOSE_OBJECT ? FIRST_KEY : FIRST_VALUE)) break;
+      open -= 1;
+      isObject = isOpenObject(open);
+      now = open === 0 ? DONE : AFTER;
+      at += 1;
+    } else if (now === FIRST_KEY) break;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       if (open >= DEEP) break;
       open += 1;
-      isObject = byte === 0x7b;
+      isObject = byte === OPEN_OBJECT;
       store<u8>(STACK + open, isObject ? 1 : 0);
       now = isObject ? FIRST_KEY : FIRST_VALUE;
       at += 1;
-      continue;
-    } else if (byte === 0x5d) {
-      if (now !== FIRST_VALUE) break;
-      open -= 1;
-      isObject = open > 0 && load<u8>(STACK + open) !== 0;
-      at += 1;
-    } else if (byte < 0x40) {
-      if (open > 0 && !isObject) {
-        const next = skipNumbers(at, limit);
-        if (next !== at) {
-          at = next;
-          now = VALUE;
-          continue;
-        }
-      }
-      const next = skipNumber(at);
-      if (next === at) break;
-      at = next;
     } else {
-      if (open > 0 && !isObject) {
-        const next = skipFlags(at, limit);
-        if (next !== at) {
-          at = next;
-          now = VALUE;
-          continue;
-        }
+      const isNumber = byte < 0x40;
+      let next = at;
+      if (open > 0 && !isObject) next = isNumber ? skipNumbers(at, limit) : skipFlags(at, limit);
+      if (next === at) {
+        next = isNumber ? skipNumber(at) : skipLiteral(at);
+        if (next === at) break;
+        now = open === 0 ? DONE : AFTER;
+      } else {
+        const last = <u32>load<u8>(next - 1);
+        now = last === COMMA || last === SPACE ? VALUE : AFTER;
       }
-      const next = skipLiteral(at);
-      if (next === at) break;
       at = next;
     }
-    now = open === 0 ? DONE : AFTER;
+    if (now === AFTER && <u32>load<u8>(at) === COMMA) {
+      now = isObject ? KEY : VALUE;
+      at += 1;
+    }
   }
   resume(now, open);
   return at;
+}
+
+function isOpenObject(open: i32): bool {
+  return open > 0 && load<u8>(STACK + open) !== 0;
+}
+
+/** Behind a run of spaces, or as far into it as is sure to be in the window. */
+function skipSpaces(from: usize): usize {
+  const others = ~(<u32>i8x16.bitmask(i8x16.eq(v128.load(from), i8x16.splat(0x20))));
+  return from + <usize>ctz((others & 0xffff) | 0x10000);
 }
