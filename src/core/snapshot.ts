@@ -59,3 +59,31 @@ export type UploadProgress = UploadSnapshot & {
   /** Queued bytes, one figure a second, oldest first, at most 30. */
   readonly queueHistory: readonly number[];
 };
+
+/** One moment of an indexing. Bytes are uncompressed. */
+export type IndexSnapshot = {
+  /** Name of the run, as a person would call it. Raw text: not safe for a terminal. */
+  readonly run: string;
+  /** What happens to the rows. */
+  readonly work: 'index' | 'check' | 'rows';
+  readonly bytes: number;
+  /** Null when only reading tells, of standard input for instance. */
+  readonly totalBytes: number | null;
+  readonly chunks: number;
+  readonly sealed: number;
+  readonly episodes: number;
+  readonly damaged: number;
+  readonly threads: number;
+};
+
+/** A snapshot with what only a series of them can tell. */
+export type IndexProgress = IndexSnapshot & {
+  /** Epoch milliseconds at which the snapshot was taken. */
+  readonly takenAtMs: number;
+  /** Milliseconds since the work began. */
+  readonly elapsedMs: number;
+  /** Over the last 60 s at most; null before the first second. */
+  readonly bytesPerSecond: number | null;
+  /** Time to the end at that rate; null when it cannot be told. */
+  readonly remainingMs: number | null;
+};

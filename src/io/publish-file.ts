@@ -3,13 +3,19 @@
  * sibling, fsync, rename, fsync of the directory (I2, I11).
  */
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { PrlError } from '../core/errors.js';
 import { describeReadError, systemErrorCode } from './run-fault.js';
+import { processExists } from './run-lock.js';
 
 /** What a full disk, quota or file size limit is called. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+const DRAFT_SUFFIX = '.prl-draft';
+
+/** A process that writes touches its draft more often than this. */
+const YOUNG_MS = 60_000;
 
 /** A new content for a path, invisible until it is published. */
 export class FileDraft {
@@ -25,13 +31,14 @@ export class FileDraft {
   }
 
   /**
-   * Starts a draft beside `path`. With `isAlone`, nobody else drafts this file: the name is fixed, so that what a
-   * killed process left is written over. A path that is no regular file (a pipe, a device) is written directly.
+   * Starts a draft beside `path`, and takes away drafts that killed processes left there. A path that is no regular
+   * file (a pipe, a device) is written directly.
    * @throws PrlError `PRL_ERR_LIMIT` without room, `PRL_ERR_USAGE` when the directory takes no files
    */
-  static async create(path: string, { isAlone }: { readonly isAlone: boolean }): Promise<FileDraft> {
-    const name = isAlone ? 'prl' : `${process.pid}.${randomBytes(4).toString('hex')}`;
-    const draftPath = (await isSpecial(path)) ? path : join(dirname(path), `.${basename(path)}.${name}.tmp`);
+  static async create(path: string): Promise<FileDraft> {
+    const name = `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}${DRAFT_SUFFIX}`;
+    const draftPath = (await isSpecial(path)) ? path : join(dirname(path), name);
+    if (draftPath !== path) await sweep(path);
     try {
       const handle = await open(draftPath, 'w', 0o666);
       if (draftPath !== path) await keepOwner(path, handle);
@@ -79,6 +86,20 @@ export class FileDraft {
   async discard(): Promise<void> {
     await this.#handle.close().catch(() => {}); // closed already by a publish that failed
     if (this.#draftPath !== this.#path) await unlink(this.#draftPath).catch(() => {}); // already renamed
+  }
+}
+
+/** Drafts of processes that are no more. Another machine's pid may look dead here, so a young draft stays. */
+async function sweep(path: string): Promise<void> {
+  const start = `.${basename(path)}.`;
+  const names = await readdir(dirname(path)).catch(() => []); // the draft's own open says what is wrong
+  for (const name of names) {
+    if (!name.startsWith(start) || !name.endsWith(DRAFT_SUFFIX)) continue;
+    const pid = Number(name.slice(start.length).split('.')[0]);
+    const draft = join(dirname(path), name);
+    const stats = await stat(draft).catch(() => null); // published meanwhile
+    const isYoung = stats === null || Date.now() - stats.mtimeMs < YOUNG_MS;
+    if (Number.isInteger(pid) && !isYoung && !processExists(pid)) await unlink(draft).catch(() => {}); // swept by another
   }
 }
 

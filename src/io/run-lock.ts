@@ -134,7 +134,8 @@ async function isAlive(owner: Owner, self: Owner): Promise<boolean> {
   return owner.processStart === null || start === null || owner.processStart === start;
 }
 
-function processExists(pid: number): boolean {
+/** Whether a process of this machine has the pid now. */
+export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -49,8 +49,13 @@ export async function* readRecords(run: Run, options: ReadRecordsOptions = {}): 
   for (const damage of run.damage) yield { type: 'damage', damage };
   for (const file of run.files) {
     yield { type: 'file', file, summary: null };
-    yield* new FileReader(file, options).events();
+    yield* readFileRecords(file, options);
   }
+}
+
+/** One file of a run: its records and damage by offset, and a `file` event with summary. */
+export function readFileRecords(file: ChunkFile, options: ReadRecordsOptions = {}): AsyncGenerator<RunEvent, void> {
+  return new FileReader(file, options).events();
 }
 
 class FileReader {

@@ -2,7 +2,16 @@
  * Compares the index on disk with rebuilt rows, both in stream order, in one pass and bounded memory (spec 04 section 8,
  * `--check`). Rows are matched by their address, so that one missing row is one difference and not all behind it.
  */
-import { gluedRest, type IndexedRow, isHeader, ROW_KEYS, type RowKey, readRow } from './row-text.js';
+import {
+  compareAddresses,
+  gluedRest,
+  type IndexedRow,
+  isHeader,
+  ROW_KEYS,
+  type RowAddress,
+  type RowKey,
+  readRow,
+} from './row-text.js';
 
 /** What can be wrong with an index; the first four as spec 04 names them. */
 export type DifferenceKind =
@@ -67,7 +76,7 @@ export class IndexComparer {
   readonly #waitingRebuilt = new Map<string, IndexedRow>();
   readonly #waitingDisk = new Map<string, DiskRow>();
   readonly #extentOf: (chunk: number) => number | null;
-  #lastOnDisk: DiskRow | null = null;
+  #lastOnDisk: RowAddress | null = null;
   #rows = 0;
   #rebuilt = 0;
   #diskLine = 0;
@@ -77,49 +86,42 @@ export class IndexComparer {
     this.#extentOf = extentOf;
   }
 
-  /** A pair of lines that stand at the same place of both; the usual case, and cheap when they are equal. */
-  addPair(disk: Buffer, rebuilt: Buffer): void {
-    if (disk.equals(rebuilt)) {
-      this.#diskLine += 1;
-      this.#rows += 1;
-      this.#rebuilt += 1;
-      return;
-    }
-    this.addDisk(disk);
-    this.addRebuilt(rebuilt);
+  /** Whether a row on disk waits for the record at this address. */
+  isAwaited(address: RowAddress): boolean {
+    return this.#waitingDisk.size > 0 && this.#waitingDisk.has(keyOf(address));
   }
 
-  /** `count` equal pairs that were compared elsewhere. */
-  addEqual(count: number): void {
+  /** `count` rows that are the same on disk, byte for byte, `last` the last of them. */
+  addEqual(count: number, last: RowAddress): void {
+    this.#lastOnDisk = last;
     this.#diskLine += count;
     this.#rows += count;
     this.#rebuilt += count;
   }
 
-  /** A line of the index file, LF included; the last one may have none. */
-  addDisk(bytes: Buffer): void {
+  /** A line of the index file, LF included; the last one may have none. Returns the row it holds, null for none. */
+  addDisk(bytes: Buffer): RowAddress | null {
     this.#diskLine += 1;
     const line = this.#diskLine;
     const row = readRow(bytes);
     if (row !== null) {
       this.#takeDisk({ ...row, line });
-      return;
+      return row;
     }
-    if (line === 1 && isHeader(bytes)) return;
+    if (line === 1 && isHeader(bytes)) return null;
     const isTorn = bytes[bytes.length - 1] !== 0x0a;
     const rest = gluedRest(bytes);
     const kind = rest !== null ? 'glued_index_row' : isTorn ? 'torn_index_tail' : 'unreadable_row';
     this.#report({ kind, index_line: line, chunk: null, offset: null, id: null, fields: [] });
     const restRow = rest === null ? null : readRow(rest);
     if (restRow !== null) this.#takeDisk({ ...restRow, line });
+    return restRow;
   }
 
-  /** A rebuilt row, LF included. */
-  addRebuilt(bytes: Buffer): void {
+  /** A rebuilt row. */
+  addRebuilt(row: IndexedRow): void {
     this.#rebuilt += 1;
-    const row = readRow(bytes);
-    if (row === null) throw new Error('a rebuilt row that is no row');
-    const address = addressOf(row);
+    const address = keyOf(row);
     const disk = this.#waitingDisk.get(address);
     if (disk === undefined) {
       this.#waitingRebuilt.set(address, row);
@@ -144,15 +146,15 @@ export class IndexComparer {
 
   #takeDisk(row: DiskRow): void {
     this.#rows += 1;
-    const address = addressOf(row);
+    const address = keyOf(row);
     const last = this.#lastOnDisk;
     this.#lastOnDisk = row;
-    const isDuplicate = this.#waitingDisk.has(address) || (last !== null && addressOf(last) === address);
+    const isDuplicate = this.#waitingDisk.has(address) || (last !== null && keyOf(last) === address);
     if (isDuplicate) {
       this.#report({ kind: 'duplicate_row', ...placeOf(row), index_line: row.line, fields: [] });
       return;
     }
-    if (last !== null && (row.chunk < last.chunk || (row.chunk === last.chunk && row.offset < last.offset))) {
+    if (last !== null && compareAddresses(row, last) < 0) {
       this.#report({ kind: 'misplaced_row', ...placeOf(row), index_line: row.line, fields: [] });
     }
     const rebuilt = this.#waitingRebuilt.get(address);
@@ -211,7 +213,7 @@ export class IndexComparer {
   }
 }
 
-function addressOf({ chunk, offset }: IndexedRow): string {
+function keyOf({ chunk, offset }: RowAddress): string {
   return `${chunk}:${offset}`;
 }
 

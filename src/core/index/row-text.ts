@@ -10,16 +10,21 @@ export const ROW_KEYS = [
 
 export type RowKey = (typeof ROW_KEYS)[number];
 
+/** Where a record begins. `chunk` is 0 where rows carry none (R2). */
+export type RowAddress = { readonly chunk: number; readonly offset: number };
+
 /** One row as it stands in an index file. */
-export type IndexedRow = {
-  /** Number of the chunk; 0 where rows carry none (R2). */
-  readonly chunk: number;
-  readonly offset: number;
+export type IndexedRow = RowAddress & {
   /** The text of each field, by key; a key that is not there is left out. */
   readonly fields: ReadonlyMap<RowKey, string>;
 };
 
 const SELECTOR = new CompiledSelector(Object.fromEntries(ROW_KEYS.map((key) => [key, true as const])));
+
+/** Below 0 when `a` comes first in the stream, 0 when both are one. */
+export function compareAddresses(a: RowAddress, b: RowAddress): number {
+  return a.chunk - b.chunk || a.offset - b.offset;
+}
 
 /** How every row of an episode begins; cannot stand inside a JSON string. */
 const ROW_START = Buffer.from('{"cost":');

@@ -7,7 +7,8 @@ import { LineClassifier, type LineContent, type LineSource, mergeRemainder } fro
 import type { TapeSink } from '../scan/record-tape.js';
 import type { Damage, DamageKind, FramedLine, RecordUnit, StreamRecord } from '../scan/types.js';
 import { validateJson } from '../scan/validate.js';
-import { type ByteSource, FAULT, type Fault, LINE, type RecordWalker } from '../scan/walker.js';
+import { type ByteSource, LINE, type RecordWalker } from '../scan/walker.js';
+import { faultOf } from './line-fault.js';
 import type { Segment } from './segments.js';
 
 /** Uncompressed bytes that cannot be read, and why. */
@@ -85,6 +86,15 @@ export type SegmentScanOptions = {
 /** Oddities that one segment lists. */
 const MAX_LISTED_ODDITIES = 1000;
 
+/** What was found in the lines that were settled. */
+export type ScanFindings = {
+  readonly damage: Damage[];
+  /** The first MAX_LISTED_ODDITIES; all are counted. */
+  readonly oddities: Oddity[];
+  readonly oddityCounts: Partial<Record<OddityKind, number>>;
+  readonly counts: ScanCounts;
+};
+
 /** Sums of a scan, in uncompressed bytes. */
 export type ScanCounts = {
   records: number;
@@ -96,11 +106,7 @@ export type ScanCounts = {
 export class SegmentScan {
   readonly #options: SegmentScanOptions;
   readonly #classifier: LineClassifier;
-  readonly damage: Damage[] = [];
-  /** The first MAX_LISTED_ODDITIES; all are counted. */
-  readonly oddities: Oddity[] = [];
-  readonly oddityCounts: Partial<Record<OddityKind, number>> = {};
-  readonly counts: ScanCounts = { records: 0, recordBytes: 0, damagedBytes: 0, blankBytes: 0 };
+  #found = nothingFound();
   /** Where the last line of the chunk begins when it has no LF. */
   openLineOffset: number | null = null;
   /** First byte that was not settled. */
@@ -121,6 +127,13 @@ export class SegmentScan {
     return this.#classifier.unit;
   }
 
+  /** What was found since the last call. */
+  take(): ScanFindings {
+    const found = this.#found;
+    this.#found = nothingFound();
+    return found;
+  }
+
   /** Reads lines until about `bytes` more are settled; false when the segment is done. A line is never cut. */
   step(bytes: number): boolean {
     const { walker, segment } = this.#options;
@@ -138,7 +151,7 @@ export class SegmentScan {
       else {
         this.#settleLoss(null);
         if (kind === LINE.RECORD) this.#record();
-        else this.counts.blankBytes += walker.lineEnd - walker.lineStart;
+        else this.#found.counts.blankBytes += walker.lineEnd - walker.lineStart;
       }
       if (!walker.isTerminated) this.openLineOffset = walker.lineStart;
       this.position = walker.lineEnd;
@@ -205,16 +218,17 @@ export class SegmentScan {
       return;
     }
     rows.writeRow(start);
-    this.counts.records += 1;
-    this.counts.recordBytes += end - start;
+    this.#found.counts.records += 1;
+    this.#found.counts.recordBytes += end - start;
     if (rows.oddities.length > 0 || found.length > 0) this.#noteOddities(start, end, [...rows.oddities, ...found]);
   }
 
   #noteOddities(offset: number, end: number, kinds: readonly OddityKind[]): void {
     const { chunk } = this.#options.lineSource;
     for (const kind of new Set(kinds)) {
-      this.oddityCounts[kind] = (this.oddityCounts[kind] ?? 0) + 1;
-      if (this.oddities.length < MAX_LISTED_ODDITIES) this.oddities.push({ chunk, offset, bytes: end - offset, kind });
+      this.#found.oddityCounts[kind] = (this.#found.oddityCounts[kind] ?? 0) + 1;
+      if (this.#found.oddities.length < MAX_LISTED_ODDITIES)
+        this.#found.oddities.push({ chunk, offset, bytes: end - offset, kind });
     }
   }
 
@@ -241,7 +255,7 @@ export class SegmentScan {
     }
     const content = this.#classifier.classify(line);
     if (this.#settleLoss(content)) return;
-    this.counts.blankBytes += content.blankBytes;
+    this.#found.counts.blankBytes += content.blankBytes;
     for (const damage of content.damage) this.#report(damage);
     for (const record of content.records) this.#recoveredRecord(record);
   }
@@ -282,9 +296,14 @@ export class SegmentScan {
   }
 
   #report(damage: Damage): void {
-    this.damage.push(damage);
-    this.counts.damagedBytes += damage.bytes;
+    this.#found.damage.push(damage);
+    this.#found.counts.damagedBytes += damage.bytes;
   }
+}
+
+function nothingFound(): ScanFindings {
+  const counts = { records: 0, recordBytes: 0, damagedBytes: 0, blankBytes: 0 };
+  return { damage: [], oddities: [], oddityCounts: {}, counts };
 }
 
 /** Shows a checker what a walker pulls. */
@@ -314,26 +333,4 @@ class RecordSource implements ByteSource {
     this.#at += read;
     return read;
   }
-}
-
-const FAULT_TEXTS: Readonly<Record<Fault, string>> = {
-  [FAULT.NONE]: 'no fault',
-  [FAULT.TORN]: 'the line ends before its record does',
-  [FAULT.CONTROL]: 'a raw control character inside a string',
-  [FAULT.BRACKETS]: 'brackets that cross',
-  [FAULT.GRAMMAR]: 'no value, key or separator where one belongs',
-  [FAULT.TRAILING]: 'bytes after the end of the value',
-  [FAULT.NUL]: 'NUL bytes, as a power loss or preallocation leaves them',
-  [FAULT.DEPTH]: 'brackets nested too deep',
-  [FAULT.NOT_OBJECT]: 'no object where a record begins',
-};
-
-function faultOf({ fault, faultOffset }: RecordWalker): RowFault {
-  return { kind: kindOfFault(fault), reason: `${FAULT_TEXTS[fault]}, at byte ${faultOffset}` };
-}
-
-function kindOfFault(fault: Fault): DamageKind {
-  if (fault === FAULT.TORN) return 'torn';
-  if (fault === FAULT.NUL) return 'nul';
-  return fault === FAULT.TRAILING ? 'trailing' : 'invalid_json';
 }

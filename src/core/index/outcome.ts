@@ -1,0 +1,43 @@
+/** What indexing a run came to; plain facts that reports and documents are made from. No logic. */
+import type { Damage } from '../scan/types.js';
+import type { IndexComparison } from './compare.js';
+import type { Oddity, OddityKind } from './segment-scan.js';
+
+/** An episode that is in the stream twice; both rows are kept (I12). Lines are numbers of rows, from 1. */
+export type RepeatedEpisode = { readonly line: number; readonly first_line: number };
+
+/** One stream and its index. Bytes are uncompressed. */
+export type StreamOutcome = {
+  /** Path of the stream, relative to the run. */
+  readonly stream: string;
+  /** Path of the index as the user would name it; null when no file has to do with it. */
+  readonly index: string | null;
+  readonly holds: 'episodes' | 'annotations';
+  /** Records that have a row. */
+  readonly episodes: number;
+  /** All that was read: records, damage and blank lines. */
+  readonly bytes: number;
+  readonly chunks: number;
+  readonly sealed: number;
+  /** 0 when nothing was written. */
+  readonly rowsWritten: number;
+  /** Whether the file on disk is another one now. */
+  readonly changed: boolean;
+  /** A last line that ends before its record does. */
+  readonly torn: Damage | null;
+  /** Whether the last chunk grew while it was read: then a torn line is a line on its way. */
+  readonly isGrowing: boolean;
+  readonly damaged: readonly Damage[];
+  readonly oddities: readonly Oddity[];
+  readonly oddityCounts: Readonly<Partial<Record<OddityKind, number>>>;
+  readonly repeated: { readonly count: number; readonly first: readonly RepeatedEpisode[] };
+  /** Records whose stored token counts differ from what their calls tell; legal between versions of the writer. */
+  readonly tokenDifferences: number;
+  readonly check: IndexComparison | null;
+};
+
+export type IndexOutcome = {
+  readonly streams: readonly StreamOutcome[];
+  /** Why it ended before its end; null when it did not. */
+  readonly interrupted: boolean;
+};

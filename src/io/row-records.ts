@@ -1,0 +1,112 @@
+/** Rows of the records that are walked on one thread, with what a stream needs to know of each beside its row. */
+import { NOTE } from '../core/index/notes.js';
+import type { RowBuffer } from '../core/index/row-buffer.js';
+import type { RowBuilder } from '../core/index/row-builder.js';
+import type { OddityKind, RowFault, RowMaker } from '../core/index/segment-scan.js';
+import type { RecordTape } from '../core/scan/record-tape.js';
+import type { RecordUnit } from '../core/scan/types.js';
+import type { RowBatch } from './scan-types.js';
+
+/** Rows that one batch has room for at first; it doubles. */
+const FIRST_ROWS = 1024;
+
+const ODDITIES: readonly (readonly [bit: number, kind: OddityKind])[] = [
+  [NOTE.DUPLICATE_KEY, 'duplicate_key'],
+  [NOTE.NON_FINITE, 'non_finite'],
+  [NOTE.ODD_VALUE, 'odd_value'],
+  [NOTE.LONE_SURROGATE, 'lone_surrogate'],
+  [NOTE.ODD_PARENT, 'odd_parent'],
+];
+const TOLD = ODDITIES.reduce((bits, [bit]) => bits | bit, 0);
+
+/** Gathers rows until they are taken. */
+export class RowRecords implements RowMaker {
+  readonly #builder: RowBuilder;
+  /** Number that the rows carry, null for none. */
+  readonly #chunk: number | null;
+  readonly #buffer: RowBuffer;
+  #lineAt = new Uint32Array(FIRST_ROWS);
+  #idHashes = new Uint32Array(FIRST_ROWS * 2);
+  #count = 0;
+  #tokenDifferences = 0;
+
+  constructor(builder: RowBuilder, chunk: number | null, buffer: RowBuffer) {
+    this.#builder = builder;
+    this.#chunk = chunk;
+    this.#buffer = buffer;
+    buffer.clear();
+  }
+
+  beginRecord(): void {
+    this.#builder.beginRecord();
+  }
+
+  take(tape: RecordTape, entries: number): void {
+    this.#builder.take(tape, entries);
+  }
+
+  finish(): RowFault | null {
+    return this.#builder.fault;
+  }
+
+  get unit(): RecordUnit {
+    return this.#builder.unit;
+  }
+
+  get oddities(): readonly OddityKind[] {
+    const { notes } = this.#builder;
+    return (notes & TOLD) === 0 ? [] : ODDITIES.filter(([bit]) => (notes & bit) !== 0).map(([, kind]) => kind);
+  }
+
+  writeRow(offset: number): void {
+    if (this.#count === this.#lineAt.length) this.#grow();
+    const index = this.#count;
+    this.#count += 1;
+    this.#lineAt[index] = this.#builder.writeRow(this.#buffer, { line: null, offset, chunk: this.#chunk });
+    this.#noteId(index * 2);
+    if (this.#builder.hasOtherTokens) this.#tokenDifferences += 1;
+  }
+
+  /** The rows so far, in memory of their own; the next ones begin a new batch. */
+  takeBatch(): RowBatch & { readonly tokenDifferences: number } {
+    const batch = {
+      rows: this.#buffer.view().slice(),
+      lineAt: this.#lineAt.slice(0, this.#count),
+      idHashes: this.#idHashes.slice(0, this.#count * 2),
+      tokenDifferences: this.#tokenDifferences,
+    };
+    this.#buffer.clear();
+    this.#count = 0;
+    this.#tokenDifferences = 0;
+    return batch;
+  }
+
+  /** Two rounds of FNV-1a with different starts; never both 0, which says that there is no id. */
+  #noteId(at: number): void {
+    const { id } = this.#builder;
+    let high = 0;
+    let low = 0;
+    if (id !== null) {
+      high = 0x811c9dc5;
+      low = 0x1b873593;
+      for (let index = 0; index < id.length; index += 1) {
+        const byte = id[index] as number;
+        high = Math.imul(high ^ byte, 0x01000193);
+        low = Math.imul(low ^ byte, 0x85ebca6b);
+        low ^= low >>> 13;
+      }
+      if (high === 0 && low === 0) low = 1;
+    }
+    this.#idHashes[at] = high;
+    this.#idHashes[at + 1] = low;
+  }
+
+  #grow(): void {
+    const lineAt = new Uint32Array(this.#count * 2);
+    lineAt.set(this.#lineAt);
+    this.#lineAt = lineAt;
+    const idHashes = new Uint32Array(this.#count * 4);
+    idHashes.set(this.#idHashes);
+    this.#idHashes = idHashes;
+  }
+}

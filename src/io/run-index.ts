@@ -1,0 +1,237 @@
+/**
+ * Rebuilds the indexes of a run from its streams alone, and writes, compares or hands out the rows (`prl index`). The
+ * rows depend on the bytes of the streams and on nothing else: not on threads, timing or what was indexed before.
+ */
+import { stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
+import { basename, relative, sep } from 'node:path';
+import { PrlError } from '../core/errors.js';
+import { RowNumberer } from '../core/index/number-rows.js';
+import type { IndexOutcome, StreamOutcome } from '../core/index/outcome.js';
+import { SEGMENT_BYTES } from '../core/index/segments.js';
+import type { IndexSnapshot } from '../core/snapshot.js';
+import { CheckSink, FileSink, HandOnSink, type RowSink } from './index-sinks.js';
+import { createHeader, EffectiveFilter } from './index-synthetic.js';
+import { refuseWriter } from './index-writer.js';
+import type { Subset } from './run-rollouts.js';
+import { listStreams, type RunStream } from './run-streams.js';
+import type { Run } from './run-types.js';
+import { ScanPool } from './scan-pool.js';
+import { scanStream } from './scan-stream.js';
+import type { RowSettings } from './scan-types.js';
+import { SegmentRunner } from './segment-runner.js';
+import { StreamTally } from './stream-tally.js';
+
+export type IndexTarget =
+  /** Beside the streams. `isForced`: although a writer may be alive. */
+  | { readonly kind: 'in-place'; readonly isForced: boolean }
+  /** Against the indexes beside the streams, or against the file at `path`. */
+  | { readonly kind: 'check'; readonly path: string | null }
+  /** Rows of the episodes are handed to `write`, which may hold them back. */
+  | { readonly kind: 'rows'; readonly write: (bytes: Uint8Array) => Promise<void> }
+  | { readonly kind: 'file'; readonly path: string };
+
+export type RunIndexOptions = {
+  readonly run: Run;
+  readonly target: IndexTarget;
+  /** Threads; null takes the number of cores, and this thread alone for a small run. */
+  readonly jobs: number | null;
+  readonly tokens: RowSettings['tokens'];
+  /** Null: `compat` where upstream writes an index itself, else `exact` (spec 04 section 6.4). */
+  readonly mode: RowSettings['mode'] | null;
+  readonly isStrict: boolean;
+  /** Which copy of R1 rollouts `run` was opened with. */
+  readonly subset: Subset;
+  readonly onNotice: (notice: string) => void;
+  /** The built worker; only tests that run from the sources give it. */
+  readonly workerUrl?: URL;
+};
+
+/** Starting threads takes longer than they save below this (design/scanning.md section 5). */
+const SMALL_RUN_BYTES = 536_870_912;
+
+export class RunIndex {
+  readonly #options: RunIndexOptions;
+  readonly #settings: RowSettings;
+  #streams: readonly RunStream[] = [];
+  #done: StreamOutcome[] = [];
+  #tally: StreamTally | null = null;
+  #scannedBytes = 0;
+  #threads = 1;
+
+  constructor(options: RunIndexOptions) {
+    this.#options = options;
+    const { tokens, isStrict, mode, run, target } = options;
+    const usualMode = run.tracesDirectory === null ? 'exact' : 'compat';
+    this.#settings = { tokens, isStrict, mode: mode ?? usualMode, isBothCounts: target.kind === 'check' };
+  }
+
+  snapshot(): IndexSnapshot {
+    const { run, target } = this.#options;
+    const files = this.#streams.flatMap(({ files: some }) => some);
+    const isKnown = files.every(({ uncompressedBytes }) => uncompressedBytes !== null);
+    const finished = this.#done.reduce((sum, { episodes }) => sum + episodes, 0);
+    const damaged = this.#done.reduce((sum, { damaged: found }) => sum + found.length, 0);
+    return {
+      run: basename(run.root),
+      work: target.kind === 'check' ? 'check' : target.kind === 'rows' ? 'rows' : 'index',
+      bytes: this.#scannedBytes,
+      totalBytes: isKnown ? sumBytes(files) : null,
+      chunks: files.length,
+      sealed: files.filter(({ form }) => form === 'sealed').length,
+      episodes: finished + (this.#tally?.episodes ?? 0),
+      damaged: damaged + (this.#tally?.damaged ?? 0),
+      threads: this.#threads,
+    };
+  }
+
+  /**
+   * Indexes the streams one after the other. An abort leaves every file as it was; what was handed out by then stands.
+   * @throws PrlError `PRL_ERR_USAGE` when there is no place for the index, `PRL_ERR_TEMPORARY` when a writer may be
+   *   alive, `PRL_ERR_LIMIT` without room
+   */
+  async run(signal: AbortSignal): Promise<IndexOutcome> {
+    this.#streams = await this.#wanted();
+    await this.#refuseWriters();
+    const pool = this.#openPool();
+    try {
+      for (const stream of this.#streams) this.#done.push(await this.#index(stream, pool, signal));
+      return { streams: this.#done, interrupted: false };
+    } catch (error) {
+      if (!signal.aborted || error !== signal.reason) throw error;
+      return { streams: this.#done, interrupted: true };
+    } finally {
+      await pool?.close();
+    }
+  }
+
+  /** The streams that have a part in this, the ones without a place for their index refused. */
+  async #wanted(): Promise<readonly RunStream[]> {
+    const { run, target } = this.#options;
+    const all = await listStreams(run);
+    const isAll = target.kind === 'in-place' || (target.kind === 'check' && target.path === null);
+    if (!isAll) return all.filter(({ holds }) => holds === 'episodes');
+    if (run.tracesDirectory !== null) return all;
+    throw new PrlError('PRL_ERR_USAGE', `${run.root} (layout ${run.layout}) has no index file of its own`, {
+      hint:
+        target.kind === 'check'
+          ? 'name the index to compare with: --check --out FILE'
+          : 'write one elsewhere with --out FILE, or to stdout with --rows',
+    });
+  }
+
+  async #refuseWriters(): Promise<void> {
+    const { target, run } = this.#options;
+    if (target.kind !== 'in-place' || target.isForced) return;
+    for (const stream of this.#streams) await refuseWriter(run, stream);
+  }
+
+  #openPool(): ScanPool | null {
+    const { jobs, workerUrl } = this.#options;
+    const files = this.#streams.flatMap(({ files: some, holds }) => (holds === 'episodes' ? some : []));
+    const bytes = sumBytes(files);
+    if (jobs === null && bytes < SMALL_RUN_BYTES) return null;
+    const threads = Math.min(jobs ?? availableParallelism(), Math.max(1, Math.ceil(bytes / SEGMENT_BYTES)));
+    if (threads < 2) return null;
+    this.#threads = threads;
+    const onProgress = (scanned: number): void => {
+      this.#scannedBytes += scanned;
+    };
+    return new ScanPool(threads, onProgress, workerUrl);
+  }
+
+  async #index(stream: RunStream, pool: ScanPool | null, signal: AbortSignal): Promise<StreamOutcome> {
+    for (const notice of stream === this.#streams[0] ? [] : stream.notices) this.#options.onNotice(notice);
+    const tally = new StreamTally(stream);
+    this.#tally = tally;
+    const sink = await this.#openSink(stream, tally);
+    try {
+      await this.#scan(stream, tally, sink, pool, signal);
+      // Somebody may have started to write meanwhile, and would go on writing into the file that is replaced.
+      await this.#refuseWriters();
+      const result = await sink.end();
+      this.#tally = null;
+      return tally.outcome({ ...result, index: this.#indexName(stream), isGrowing: await isGrowing(stream) });
+    } catch (error) {
+      await sink.discard();
+      throw error;
+    }
+  }
+
+  async #scan(
+    stream: RunStream,
+    tally: StreamTally,
+    sink: RowSink,
+    pool: ScanPool | null,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const isSynthetic = this.#options.run.tracesDirectory === null;
+    if (isSynthetic) await sink.add(this.#header(stream), 0, null);
+    const numberer = new RowNumberer();
+    const filter = this.#options.subset === 'both' ? new EffectiveFilter() : null;
+    const totalBytes = sumBytes(stream.files);
+    let writtenBytes = 0;
+    const parts = scanStream(stream.files, {
+      settings: this.#settings,
+      holds: stream.holds,
+      hasChunks: stream.hasChunks,
+      runner: new SegmentRunner(),
+      pool: stream.holds === 'episodes' ? pool : null,
+      signal,
+      onProgress: (bytes) => {
+        this.#scannedBytes += bytes;
+      },
+    });
+    for await (const part of parts) {
+      const kept = filter === null ? part : filter.filter(part, numberer.line);
+      tally.add(kept, numberer.line);
+      const rows = numberer.number(kept.result.rows, kept.result.lineAt);
+      writtenBytes += rows.length;
+      const expected = tally.bytes > 0 && totalBytes > 0 ? Math.ceil((writtenBytes / tally.bytes) * totalBytes) : null;
+      await sink.add(rows, kept.result.counts.records, expected);
+    }
+    const trailer = filter?.trailer() ?? null;
+    if (trailer !== null && isSynthetic) await sink.add(trailer, 0, null);
+  }
+
+  async #openSink(stream: RunStream, tally: StreamTally): Promise<RowSink> {
+    const { target } = this.#options;
+    switch (target.kind) {
+      case 'rows':
+        return new HandOnSink(target.write);
+      case 'file':
+        return FileSink.create(target.path);
+      case 'in-place':
+        return FileSink.create(stream.indexPath as string);
+      case 'check':
+        return new CheckSink(target.path ?? (stream.indexPath as string), (chunk) => tally.extentOf(chunk));
+    }
+  }
+
+  #header(stream: RunStream): Uint8Array {
+    const { run, subset } = this.#options;
+    return createHeader({ run, subset, mode: this.#settings.mode, files: stream.files });
+  }
+
+  #indexName(stream: RunStream): string | null {
+    const { target, run } = this.#options;
+    if (target.kind === 'rows') return null;
+    if (target.kind === 'file') return target.path;
+    if (target.kind === 'check' && target.path !== null) return target.path;
+    return relative(run.root, stream.indexPath as string)
+      .split(sep)
+      .join('/');
+  }
+}
+
+function sumBytes(files: RunStream['files']): number {
+  return files.reduce((sum, { uncompressedBytes }) => sum + (uncompressedBytes ?? 0), 0);
+}
+
+/** Whether the last chunk is longer than it was when the run was opened. */
+async function isGrowing({ files }: RunStream): Promise<boolean> {
+  const last = files.at(-1);
+  if (last === undefined || last.form !== 'plain') return false;
+  const stats = await stat(last.path).catch(() => null); // sealed meanwhile: it was whole
+  return stats !== null && stats.size > last.sizeBytes;
+}

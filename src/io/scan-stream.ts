@@ -1,0 +1,211 @@
+/**
+ * Scans the chunks of a stream, on this thread or over a pool, and hands out what they hold in stream order. What only
+ * the slow readers can read, they read at its turn.
+ */
+import { closeSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
+import { cutSegments, SEALED_SEGMENT_BYTES, SEGMENT_BYTES } from '../core/index/segments.js';
+import type { Damage, RecordUnit } from '../core/scan/types.js';
+import type { ChunkFile } from './run-types.js';
+import { type OpenedForScan, openForScan } from './scan-chunk.js';
+import type { ScanPool } from './scan-pool.js';
+import type { RowSettings, ScanChunk, SegmentJob, SegmentResult } from './scan-types.js';
+import type { SegmentRunner } from './segment-runner.js';
+import { scanSlowly } from './slow-scan.js';
+
+export type ScanOptions = {
+  readonly settings: RowSettings;
+  readonly holds: 'episodes' | 'annotations';
+  /** Whether rows name their chunk. */
+  readonly hasChunks: boolean;
+  readonly runner: SegmentRunner;
+  /** Null scans on this thread. */
+  readonly pool: ScanPool | null;
+  readonly signal: AbortSignal;
+  /** Uncompressed bytes scanned on this thread since the last call; the pool tells its own. */
+  readonly onProgress: (bytes: number) => void;
+};
+
+/** What was scanned, in stream order. */
+export type ScanPart = {
+  readonly file: ChunkFile;
+  readonly result: SegmentResult;
+  /** The file ends here. */
+  readonly isLast: boolean;
+};
+
+/** Bytes scanned before this thread looks at signals and screens again: a few milliseconds. */
+const STEP_BYTES = 16_777_216;
+
+/** Segments under way or done and not yet asked for, for each thread: bounds the rows that wait in memory. */
+const AHEAD = 2;
+
+/** @throws the reason of the signal; Error for a bug in a thread */
+export async function* scanStream(files: readonly ChunkFile[], options: ScanOptions): AsyncGenerator<ScanPart, void> {
+  if (options.pool !== null) yield* scanInPool(files, options, options.pool);
+  else for (const file of files) yield* scanHere(file, openAs(options, file), options);
+}
+
+/** One file, on this thread. */
+async function* scanHere(file: ChunkFile, opened: OpenedForScan, options: ScanOptions): AsyncGenerator<ScanPart, void> {
+  const { runner, settings, signal, onProgress } = options;
+  if (opened.kind === 'slow') {
+    for await (const result of scanSlowly(file, options)) {
+      signal.throwIfAborted();
+      onProgress(bytesOf(result));
+      yield { file, result, isLast: false };
+    }
+    yield { file, result: emptyResult([], 0), isLast: true };
+    return;
+  }
+  if (opened.kind === 'lost') {
+    yield { file, result: lostResult(file, opened), isLast: true };
+    return;
+  }
+  const { chunk } = opened;
+  try {
+    const scan = runner.open({ chunk, segment: { start: 0, end: chunk.bytes }, unit: null, settings });
+    for (let isMore = true; isMore; ) {
+      const before = scan.position;
+      isMore = scan.step(STEP_BYTES);
+      onProgress(scan.position - before);
+      yield { file, result: runner.take(scan), isLast: !isMore };
+      await turn();
+      signal.throwIfAborted();
+    }
+  } finally {
+    closeSync(chunk.descriptor);
+  }
+}
+
+/** Annotations have rows of their own, which only the slow way makes. */
+function openAs({ holds, hasChunks }: ScanOptions, file: ChunkFile): OpenedForScan {
+  return holds === 'annotations' ? { kind: 'slow' } : openForScan(file, hasChunks);
+}
+
+type Planned =
+  | { readonly kind: 'segment'; readonly file: ChunkFile; readonly job: SegmentJob; readonly isLast: boolean }
+  | { readonly kind: 'here'; readonly file: ChunkFile; readonly opened: OpenedForScan };
+
+async function* scanInPool(
+  files: readonly ChunkFile[],
+  options: ScanOptions,
+  pool: ScanPool,
+): AsyncGenerator<ScanPart, void> {
+  const plan = planSegments(files, options);
+  const ahead: { readonly planned: Planned; readonly result: Promise<SegmentResult> | null }[] = [];
+  const open = new Set<number>();
+  try {
+    for (let isMore = true; isMore || ahead.length > 0; ) {
+      while (isMore && ahead.length < pool.threads * AHEAD) {
+        const next = plan.next();
+        isMore = next.done !== true;
+        if (next.done === true) break;
+        const planned = next.value;
+        if (planned.kind === 'segment') open.add(planned.job.chunk.descriptor);
+        const result = planned.kind === 'segment' ? pool.run(planned.job) : null;
+        // Whoever waits for it learns of a failure; until then it must not count as unhandled.
+        result?.catch(() => {});
+        ahead.push({ planned, result });
+      }
+      const first = ahead.shift();
+      if (first === undefined) break;
+      const { planned, result } = first;
+      if (planned.kind === 'here') {
+        yield* scanHere(planned.file, planned.opened, options);
+        continue;
+      }
+      yield {
+        file: planned.file,
+        result: await abortable(result as Promise<SegmentResult>, options.signal),
+        isLast: planned.isLast,
+      };
+      if (planned.isLast) {
+        open.delete(planned.job.chunk.descriptor);
+        closeSync(planned.job.chunk.descriptor);
+      }
+    }
+  } finally {
+    // A thread that still reads finds its descriptor closed, and its pool is being closed as well.
+    for (const descriptor of open) closeSync(descriptor);
+  }
+}
+
+/** The segments of all files, each opened when its turn comes near. */
+function* planSegments(files: readonly ChunkFile[], options: ScanOptions): Generator<Planned, void> {
+  for (const file of files) {
+    const opened = openAs(options, file);
+    if (opened.kind !== 'open' || opened.chunk.bytes === 0) {
+      yield { kind: 'here', file, opened };
+      continue;
+    }
+    const { chunk, borders } = opened;
+    const segments = cutSegments(chunk.bytes, borders === null ? SEGMENT_BYTES : SEALED_SEGMENT_BYTES, borders);
+    const unit = segments.length === 1 ? null : findUnit(chunk, options);
+    for (const [index, segment] of segments.entries()) {
+      const job = { chunk, segment, unit, settings: options.settings };
+      yield { kind: 'segment', file, job, isLast: index === segments.length - 1 };
+    }
+  }
+}
+
+/** What the first record of a chunk is, which decides about all others before the threads part. */
+function findUnit(chunk: ScanChunk, { runner, settings }: ScanOptions): RecordUnit | null {
+  const segment = { start: 0, end: chunk.bytes };
+  const scan = runner.open({ chunk, segment, unit: null, settings: { ...settings, isStrict: false } });
+  while (scan.unit === null && scan.step(1));
+  runner.take(scan);
+  return scan.unit;
+}
+
+async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  let stop: (() => void) | undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([promise, stopped]);
+  } finally {
+    if (stop !== undefined) signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Bytes that a result accounts for. */
+export function bytesOf({ counts }: SegmentResult): number {
+  return counts.recordBytes + counts.damagedBytes + counts.blankBytes;
+}
+
+function lostResult(
+  file: ChunkFile,
+  { bytes, reason }: { readonly bytes: number; readonly reason: string },
+): SegmentResult {
+  const { relativePath, chunk } = file;
+  const damage = {
+    file: relativePath,
+    chunk,
+    offset: 0,
+    bytes,
+    kind: 'unreadable',
+    recovered: false,
+    message: reason,
+  } as const;
+  return emptyResult([damage], bytes);
+}
+
+function emptyResult(damage: readonly Damage[], damagedBytes: number): SegmentResult {
+  return {
+    rows: new Uint8Array(0),
+    lineAt: new Uint32Array(0),
+    idHashes: new Uint32Array(0),
+    damage,
+    oddities: [],
+    oddityCounts: {},
+    counts: { records: 0, recordBytes: 0, damagedBytes, blankBytes: 0 },
+    tokenDifferences: 0,
+    openLineOffset: null,
+    position: damagedBytes,
+    unit: null,
+  };
+}
