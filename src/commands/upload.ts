@@ -162,7 +162,9 @@ export default class Upload extends PrlCommand {
     else {
       const { journal, mismatches, stopped } = outcome;
       const endsWithFailure = stopped !== null;
-      const report = uploadReport({ document, format, journal, mismatches, words: this.#words(), endsWithFailure });
+      const columns = process.stderr.columns ?? null;
+      const words = this.#words();
+      const report = uploadReport({ document, format, columns, journal, mismatches, words, endsWithFailure });
       for (const line of report) this.output.progress(line);
     }
     this.#finishWith(outcome);

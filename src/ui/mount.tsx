@@ -4,8 +4,10 @@
  */
 import { type Instance, render } from 'ink';
 import type { ReactNode } from 'react';
-import type { UploadProgress } from '../core/snapshot.js';
+import type { IndexProgress, UploadProgress } from '../core/snapshot.js';
 import type { ViewFormat } from './format.js';
+import { IndexView, type IndexViewProps, indexSignature } from './index-view.js';
+import type { ViewFrame } from './parts/rows-view.js';
 import { UploadView, type UploadViewProps, uploadSignature } from './upload-view.js';
 
 /** Milliseconds between two readings, and the least between two frames. */
@@ -26,9 +28,9 @@ export type MountStreams = {
   readonly keyboard: NodeJS.ReadStream;
 };
 
-export type UploadViewOptions = MountStreams & {
+export type MountOptions<Progress> = MountStreams & {
   /** The state of now; called ten times a second, so it has to be cheap. */
-  readonly read: () => UploadProgress;
+  readonly read: () => Progress;
   readonly format: ViewFormat;
   readonly version: string;
   /** The user pressed `q` or Ctrl-C. */
@@ -36,28 +38,29 @@ export type UploadViewOptions = MountStreams & {
 };
 
 /** Draws the upload view until `end` is called. */
-export function mountUpload(options: UploadViewOptions): MountedView {
-  const { read, format, version, onStop } = options;
+export function mountUpload(options: MountOptions<UploadProgress>): MountedView {
   return mount(options, (frame) => {
-    const props: UploadViewProps = { progress: read(), format, version, onStop, ...frame };
+    const props: UploadViewProps = { progress: options.read(), version: options.version, ...frame };
     return { signature: uploadSignature(props), node: <UploadView {...props} /> };
+  });
+}
+
+/** Draws the view of an indexing until `end` is called. */
+export function mountIndex(options: MountOptions<IndexProgress>): MountedView {
+  return mount(options, (frame) => {
+    const props: IndexViewProps = { progress: options.read(), version: options.version, ...frame };
+    return { signature: indexSignature(props), node: <IndexView {...props} /> };
   });
 }
 
 /** A view of this moment; two with the same signature look the same. */
 type View = { readonly signature: string; readonly node: ReactNode };
 
-/** What a drawing depends on beside its own state. */
-type Frame = {
-  readonly columns: number;
-  readonly rows: number;
-  readonly onReady: (writeAbove: (lines: string) => void) => void;
-};
-
 /** Columns and rows of a terminal that does not tell them. */
 const USUAL_WINDOW = { columns: 80, rows: 24 };
 
-function mount({ screen, keyboard }: MountStreams, view: (frame: Frame) => View): MountedView {
+function mount<Progress>(options: MountOptions<Progress>, view: (frame: ViewFrame) => View): MountedView {
+  const { screen, keyboard, format, onStop } = options;
   const writePlainly = (lines: string): void => {
     screen.write(lines);
   };
@@ -68,7 +71,7 @@ function mount({ screen, keyboard }: MountStreams, view: (frame: Frame) => View)
   };
   const look = (): View => {
     const { columns = USUAL_WINDOW.columns, rows = USUAL_WINDOW.rows } = screen;
-    return view({ columns, rows, onReady });
+    return view({ format, columns, rows, onStop, onReady });
   };
   let shown = look();
   const redraw = (): void => {

@@ -1,12 +1,10 @@
-/** The upload view as rows of segments (screens.md, "prl upload"); what is cut in a narrow window is decided in row.ts. */
+/** The upload view as rows of segments (screens.md, "prl upload"). */
 import type { UploadProgress } from '../core/snapshot.js';
 import type { ViewFormat } from './format.js';
-import { bar, sparkline } from './parts/bar.js';
+import { sparkline } from './parts/bar.js';
 import type { Glyphs } from './parts/glyphs.js';
 import type { Segment } from './parts/row.js';
-
-/** A row of the view; in a low window the rows of the lowest priority go first. */
-export type ViewRow = { readonly key: string; readonly priority: number; readonly segments: readonly Segment[] };
+import { barSegment, helpRows, keysSegment, type ViewRow } from './parts/view-rows.js';
 
 export type UploadRowsOptions = {
   readonly progress: UploadProgress;
@@ -23,15 +21,6 @@ const LABEL_COLUMNS = 9;
 
 function label(text: string, isActive: boolean): Segment {
   return { text: ` ${text}`.padEnd(LABEL_COLUMNS - 1), priority: 100, tone: isActive ? 'strong' : 'quiet' };
-}
-
-const BAR_LEAST_COLUMNS = 8;
-const BAR_MOST_COLUMNS = 40;
-
-/** A bar that takes what the figures beside it leave. */
-function barSegment(share: number, glyphs: Glyphs): Segment {
-  const draw = (columns: number): string => bar(share, columns, glyphs);
-  return { text: draw(BAR_LEAST_COLUMNS), priority: 4, tone: 'good', stretch: { most: BAR_MOST_COLUMNS, draw } };
 }
 
 function headerRow({ progress, format, glyphs, version }: UploadRowsOptions): ViewRow {
@@ -178,23 +167,16 @@ function footerRow({ progress, format, hasKeys }: UploadRowsOptions): ViewRow {
       { text: ` rejected ${format.count(rejected.count)}`, priority: 9, tone: rejected.count > 0 ? 'bad' : 'plain' },
       { text: lastCode, priority: 4, shrinkTo: 12 },
       { text: `damaged ${format.count(damaged)}`, priority: 8, gap: 3, tone: damaged > 0 ? 'bad' : 'plain' },
-      { text: hasKeys ? 'q stop   ? help' : 'Ctrl-C stop', priority: 3, gap: 2, tone: 'quiet', atRight: true },
+      keysSegment(hasKeys),
     ],
   };
 }
 
-function helpRows(): ViewRow[] {
-  const lines = [
-    'q or Ctrl-C  stop; what is stored stays stored, the same command continues later',
-    'a second one leaves at once, and sends again what was under way',
-    '?            this help, on and off',
-  ];
-  return lines.map((line, index) => ({
-    key: `help${index}`,
-    priority: 8,
-    segments: [{ text: `   ${line}`, priority: 1, tone: 'quiet', shrinkTo: 1 }],
-  }));
-}
+const HELP = [
+  'q or Ctrl-C  stop; what is stored stays stored, the same command continues later',
+  'a second one leaves at once, and sends again what was under way',
+  '?            this help, on and off',
+];
 
 /** All rows of the view, top to bottom. */
 export function uploadRows(options: UploadRowsOptions): ViewRow[] {
@@ -206,12 +188,6 @@ export function uploadRows(options: UploadRowsOptions): ViewRow[] {
     wireRow(options),
     verifyRow(options),
     footerRow(options),
-    ...(options.showHelp ? helpRows() : []),
+    ...(options.showHelp ? helpRows(HELP) : []),
   ];
-}
-
-/** The rows that fit into a window, in their order: those of the lowest priority go first, the lower one of two equals. */
-export function rowsThatFit(rows: readonly ViewRow[], height: number): ViewRow[] {
-  const kept = new Set(rows.toSorted((a, b) => b.priority - a.priority).slice(0, Math.max(1, height)));
-  return rows.filter((row) => kept.has(row));
 }

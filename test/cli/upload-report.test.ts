@@ -1,8 +1,9 @@
 /** The report says what the document says, for any outcome, and its schema describes it (demands P2, P3, C18, D8). */
 import { describe, expect, test } from 'vitest';
+import { LISTED_ENTRIES } from '../../src/cli/damage-lines.js';
 import { terminalFormat } from '../../src/cli/format.js';
 import type { RejectedEntry, UploadDocument } from '../../src/cli/upload-document.js';
-import { LISTED_ENTRIES, type UploadReportOptions, uploadReport } from '../../src/cli/upload-report.js';
+import { type UploadReportOptions, uploadReport } from '../../src/cli/upload-report.js';
 import type { Damage } from '../../src/core/scan/types.js';
 import { schemaComplaints } from '../helpers/json-schema.js';
 
@@ -50,6 +51,7 @@ function report(document: UploadDocument, options: ReportOptions = {}): string {
   return uploadReport({
     document,
     format: terminalFormat({ ascii }),
+    columns: null,
     journal,
     words: ['prl', 'upload', './run'],
     ...more,
@@ -133,8 +135,12 @@ describe('uploadReport', () => {
   test('damage is listed with its file, place, kind and whether the rest of the line was saved', () => {
     expect(report({ ...finished, damaged: [damaged, { ...damaged, recovered: false, kind: 'nul' }] })).toContain(
       [
-        ' damaged   traces.jsonl (chunk 0, offset 1,000,000) 2 KiB  torn: "the line ends inside a string"; the record after it was sent',
-        ' damaged   traces.jsonl (chunk 0, offset 1,000,000) 2 KiB  nul: "the line ends inside a string"',
+        ' damaged   torn: 1 place, 2,048 bytes',
+        '   file          chunk     offset  bytes',
+        '   traces.jsonl      0  1,000,000  2,048  recovered  "the line ends inside a string"',
+        ' damaged   nul: 1 place, 2,048 bytes',
+        '   file          chunk     offset  bytes',
+        '   traces.jsonl      0  1,000,000  2,048  lost  "the line ends inside a string"',
       ].join('\n'),
     );
   });
