@@ -135,8 +135,8 @@ export function reserve(): usize {
 }
 
 /** Makes the bytes that were written to the reserved place an entry. */
-export function emitReserved(field: i32, bytes: usize): void {
+export function emitReserved(head: i32, bytes: usize): void {
   const at = arenaTop;
-  emit(field | (TYPE_STRING << 8), i32(at - ARENA), i32(bytes));
+  emit(head, i32(at - ARENA), i32(bytes));
   arenaTop = at + bytes;
 }

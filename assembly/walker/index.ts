@@ -4,7 +4,7 @@
  */
 import { clearTape, emit, tapeEntries } from './capture';
 import { clearFault, fail, failUnexpected, faultAt, faultCode } from './fault';
-import { addKey, clearUnitKeys, unitKeys } from './keys';
+import { addKey, clearKeys, clearUnitKeys, tableOf, unitKeys } from './keys';
 import {
   ARENA,
   FAULT_GRAMMAR,
@@ -13,7 +13,6 @@ import {
   FAULT_TRAILING,
   FF,
   FIELD_UNIT_KEYS,
-  KEY_TABLES,
   KEY_TEXT,
   LF,
   LINE_BAD,
@@ -37,6 +36,9 @@ import { border, end, offsetOf, openWindow, refill, restart } from './window';
 
 export { addKey };
 
+/** Objects that are walked, the outer one first. */
+const CONTEXTS: u32 = 16;
+
 /** Where the next line begins. */
 let cursor: usize = WINDOW;
 
@@ -44,6 +46,7 @@ let cursor: usize = WINDOW;
 export function open(windowBytes: usize): void {
   const pages = i32((WINDOW + windowBytes + PADDING + 0xffff) >> 16);
   memory.grow(pages - memory.size());
+  clearKeys(CONTEXTS);
   openWindow(windowBytes);
 }
 
@@ -99,7 +102,7 @@ function readRecord(from: usize): usize {
     const at = failUnexpected(from);
     return faultCode === FAULT_GRAMMAR ? fail(from, FAULT_NOT_OBJECT) : at;
   }
-  let at = walkObject(from + 1, KEY_TABLES, 1);
+  let at = walkObject(from + 1, tableOf(0), 1);
   if (at === 0) return 0;
   at = skipWhite(at);
   if (load<u8>(at) === LF) return at;

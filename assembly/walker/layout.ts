@@ -20,15 +20,15 @@ export const KEY_DECODED: usize = 0x10200;
 export const BRACKET_BITS: usize = 0x20000;
 export const MAX_DEPTH: i32 = 1_048_576;
 
-/** Key tables, one a context (keys.ts). */
-export const KEY_TABLES: usize = 0x40000;
+/** Key tables, one a context (keys.ts), up to the tape. */
+export const KEY_TABLES: usize = 0x40080;
 
-export const TAPE: usize = 0x60000;
+export const TAPE: usize = 0x80000;
 export const TAPE_ENTRY_BYTES: usize = 12;
 export const TAPE_END: usize = TAPE + 21_845 * TAPE_ENTRY_BYTES;
 
 /** Padded, because short values are copied 16 bytes at a time. */
-export const ARENA: usize = 0xa0000;
+export const ARENA: usize = 0xc0000;
 export const ARENA_END: usize = ARENA + 1_048_576;
 
 /** Room in front of the window for the bytes kept at a refill; a multiple of 64, and LOOKAHEAD or more. */

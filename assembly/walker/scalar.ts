@@ -20,7 +20,7 @@ import {
   TYPE_TRUE,
   ZERO,
 } from './layout';
-import { skipContainer, skipString } from './skip';
+import { skipContainer, skipString, stopsOf } from './skip';
 import { border, refill } from './window';
 
 const TRUE_WORD: u32 = 0x65757274;
@@ -70,8 +70,56 @@ function needDigits(from: usize): usize {
   return skipDigits(at + 1);
 }
 
+/** Bytes of a number without exponent, of 32 at most without its sign, that is followed by something else; 0 for others. */
+function simpleNumber(at: usize): usize {
+  const sign = usize(load<u8>(at) === MINUS);
+  const text = at + sign;
+  const others = ~digitsOf(text);
+  const whole = ctz(others);
+  if (others === 0 || whole === 0 || (whole > 1 && load<u8>(text) === ZERO)) return 0;
+  wholeDigits = usize(whole);
+  let bytes = whole;
+  if (load<u8>(text + usize(whole)) === DOT) {
+    const rest = others >> (whole + 1);
+    const fraction = ctz(rest);
+    if (fraction === 0 || rest === 0) return 0;
+    bytes += fraction + 1;
+  }
+  const next: u32 = load<u8>(text + usize(bytes));
+  return (next | 0x20) === 0x65 ? 0 : sign + usize(bytes);
+}
+
+/** Digits before the point of the last `simpleNumber`. */
+let wholeDigits: usize = 0;
+
+/** Which of 32 bytes are digits, one bit each. */
+function digitsOf(at: usize): u32 {
+  const zero = v128.load8_splat(DIGIT_BOUNDS);
+  const nine = v128.load8_splat(DIGIT_BOUNDS, 1);
+  const low = i8x16.bitmask(i8x16.le_u(i8x16.sub(v128.load(at), zero), nine));
+  const high = i8x16.bitmask(i8x16.le_u(i8x16.sub(v128.load(at, 16), zero), nine));
+  return u32(low) | (u32(high) << 16);
+}
+
+/** The character 0, and what 9 is more; see skip.ts on why they are loaded. */
+const DIGIT_BOUNDS = memory.data<u8>([0x30, 0x09]);
+
+/** The value of 1 to 8 digits. */
+function integerOf(text: usize, digits: u32): u32 {
+  let x = (load<u64>(text) << u64(64 - (digits << 3))) & (u64.MAX_VALUE / 0x11);
+  x = (x * 10 + (x >> 8)) & (u64.MAX_VALUE / 0x101);
+  x = (x * 100 + (x >> 16)) & (u64.MAX_VALUE / 0x10001);
+  return u32(x * 10000 + (x >> 32));
+}
+
+/** Passes a number. */
+function skipNumber(at: usize): usize {
+  const bytes = simpleNumber(at);
+  return bytes !== 0 ? at + bytes : skipAnyNumber(at);
+}
+
 /** A number of any form; `at` is at the minus or the first digit. Minus Infinity as well. */
-function skipNumber(from: usize): usize {
+function skipAnyNumber(from: usize): usize {
   let at = from;
   if (load<u8>(at) === MINUS) {
     at = settle(at + 1);
@@ -123,16 +171,11 @@ function captureString(from: usize, field: i32): usize {
   for (let i: usize = 0; i < 64; i += 16) {
     const v = v128.load(text + i);
     v128.store(to + i, v);
-    const stops = i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))),
-        i8x16.le_u(v, i8x16.splat(0x1f)),
-      ),
-    );
+    const stops = stopsOf(v);
     if (stops === 0) continue;
     const bytes = i + usize(ctz(stops));
     if (load<u8>(text + bytes) !== QUOTE) break;
-    emitReserved(field, bytes);
+    emitReserved(field | (TYPE_STRING << 8), bytes);
     return text + bytes + 1;
   }
   beginCapture(text);
@@ -142,27 +185,27 @@ function captureString(from: usize, field: i32): usize {
 }
 
 function captureNumber(from: usize, field: i32): usize {
-  let value = u32(load<u8>(from)) - ZERO;
-  if (value <= 9) {
-    const last = value !== 0 ? from + 9 : from + 1;
-    let at = from + 1;
-    let digit = u32(load<u8>(at)) - ZERO;
-    while (digit <= 9 && at < last) {
-      value = value * 10 + digit;
-      at++;
-      digit = u32(load<u8>(at)) - ZERO;
-    }
-    const next: u32 = load<u8>(at);
-    if ((digit > 9 || value === 0) && next !== DOT && (next | 0x20) !== 0x65) {
-      emit(field | (TYPE_INT << 8), value, 0);
-      return at;
-    }
+  const bytes = simpleNumber(from);
+  if (bytes === 0) return captureAnyNumber(from, field);
+  if (bytes === wholeDigits && bytes <= 8) {
+    emit(field | (TYPE_INT << 8), integerOf(from, u32(bytes)), 0);
+  } else if (bytes === wholeDigits && bytes === 9) {
+    emit(field | (TYPE_INT << 8), integerOf(from, 8) * 10 + load<u8>(from, 8) - ZERO, 0);
+  } else {
+    const to = reserve();
+    v128.store(to, v128.load(from));
+    v128.store(to, v128.load(from, 16), 16);
+    v128.store(to, v128.load(from, 32), 32);
+    emitReserved(field | (TYPE_NUMBER << 8), bytes);
   }
-  const type = load<u8>(from, 1) === 0x49 ? TYPE_NON_FINITE : TYPE_NUMBER;
+  return from + bytes;
+}
+function captureAnyNumber(from: usize, field: i32): usize {
+  const isNumber = load<u8>(from, 1) !== 0x49;
   beginCapture(from);
-  const end = skipNumber(from);
+  const end = skipAnyNumber(from);
   if (end === 0) return 0;
-  if (type === TYPE_NUMBER) {
+  if (isNumber) {
     endCapture(end, field, TYPE_NUMBER);
   } else {
     dropCapture();

@@ -15,11 +15,13 @@ import {
   contextOf,
   elementOf,
   fieldOf,
-  findKey,
-  hardSlot,
+  guessKey,
+  isKey,
   lastOf,
+  lengthOf,
   noteUnitKey,
-  readHardKey,
+  readKey,
+  slotRead,
 } from './keys';
 import {
   CLOSE_CURLY,
@@ -37,12 +39,6 @@ import {
 import { captureRaw, captureScalar, skipValue } from './scalar';
 import { skipContainer, skipWhite } from './skip';
 import { lookaheadEnd, refill } from './window';
-
-function stopsKey(v: v128): i32 {
-  return i8x16.bitmask(
-    v128.or(v128.or(i8x16.eq(v, i8x16.splat(0x22)), i8x16.eq(v, i8x16.splat(0x5c))), i8x16.le_u(v, i8x16.splat(0x1f))),
-  );
-}
 
 /** The element of a list, or of what is counted (field 0), with LOOKAHEAD. */
 function walkElement(at: usize, slot: usize, level: i32): usize {
@@ -88,7 +84,7 @@ let elements: i32 = 0;
 /** The value of a wanted key, with LOOKAHEAD; `level` brackets are open around it. */
 function walkValue(at: usize, slot: usize, level: i32): usize {
   const action = actionOf(slot);
-  noteUnitKey(slot);
+  if (level === 1) noteUnitKey(slot);
   if (action === ACTION_SKIP) return skipValue(at, level);
   const field = fieldOf(slot);
   const byte: u32 = load<u8>(at);
@@ -112,8 +108,9 @@ function walkValue(at: usize, slot: usize, level: i32): usize {
 }
 
 /** The members of an object whose `{` is behind `from`, `level` brackets open with it. */
-export function walkObject(from: usize, context: usize, level: i32): usize {
+export function walkObject(from: usize, table: usize, level: i32): usize {
   let at = from;
+  let before = table;
   if (load<u8>(at) !== QUOTE) {
     at = skipWhite(at);
     const byte: u32 = load<u8>(at);
@@ -123,31 +120,21 @@ export function walkObject(from: usize, context: usize, level: i32): usize {
   while (true) {
     if (at > lookaheadEnd) at = refill(at);
     const text = at + 1;
-    let slot: usize = 0;
-    let bytes: usize = 0;
-    let stops = stopsKey(v128.load(text));
-    if (stops === 0) {
-      stops = stopsKey(v128.load(text, 16));
-      bytes = 16;
-    }
-    bytes += usize(ctz(stops));
-    at = text + bytes;
-    if (stops !== 0 && load<u8>(at) === QUOTE) {
-      slot = findKey(context, text, i32(bytes));
-      at++;
+    let slot = guessKey(before);
+    if (isKey(slot, text)) {
+      at = text + lengthOf(slot) + 2;
     } else {
-      at = readHardKey(context, text);
+      at = readKey(table, before, text);
       if (at === 0) return 0;
-      slot = hardSlot;
-    }
-    if (load<u8>(at) !== COLON) {
+      slot = slotRead;
       at = skipWhite(at);
       if (load<u8>(at) !== COLON) return failUnexpected(at);
+      at++;
     }
-    at++;
+    before = slot;
     if (load<u8>(at) <= SPACE) at = skipWhite(at);
     if (at > lookaheadEnd) at = refill(at);
-    at = slot !== 0 ? walkValue(at, slot, level) : skipValue(at, level);
+    at = walkValue(at, slot, level);
     if (at === 0) return 0;
     if (load<u8>(at) !== COMMA) {
       at = skipWhite(at);

@@ -21,13 +21,13 @@ const CONTEXT = {
   ARRIVAL: 12,
 } as const;
 
-/** Place among the unit keys of a key that is none. */
-const NO_UNIT = 31;
+/** Place among the unit keys of a key that is none of them. */
+const NO_UNIT = -1;
 
 /** One key of one object. */
 export type WalkedKey = {
   readonly context: number;
-  /** 1 to 24 ASCII characters. */
+  /** 1 to 29 ASCII characters. */
   readonly name: string;
   readonly field: number;
   readonly action: number;
@@ -37,7 +37,7 @@ export type WalkedKey = {
   readonly element: number;
   /** Field of the entry behind a LIST; 0 for none. */
   readonly last: number;
-  /** Place in UNIT_KEYS, or 31. */
+  /** Place in UNIT_KEYS, or -1. */
   readonly unit: number;
 };
 
