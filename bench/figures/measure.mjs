@@ -18,32 +18,34 @@ export function time(work) {
 
 /**
  * Runs every contender once a pass, so that a slow spell of the machine meets all of them. A contender's `run` returns
- * its seconds. One pass before the first is not counted.
+ * what `time` does. One pass before the first is not counted. Speeds are GB/s; `cpu` is by processor time, which a busy
+ * machine changes less.
  */
 export function interleave(contenders, passes) {
-  const seconds = contenders.map(() => []);
+  const taken = contenders.map(() => []);
   for (let pass = -1; pass < passes; pass += 1) {
-    contenders.forEach(({ run }, index) => {
+    for (const [index, { run }] of contenders.entries()) {
       const took = run();
-      if (pass >= 0) seconds[index].push(took);
-    });
+      if (pass >= 0) taken[index].push(took);
+    }
   }
-  return contenders.map(({ name, bytes }, index) => ({
-    name,
-    bytes,
-    best: bytes / Math.min(...seconds[index]) / 1e9,
-    median: bytes / median(seconds[index]) / 1e9,
-  }));
+  return contenders.map(({ name, bytes }, index) => {
+    const seconds = taken[index].map((one) => one.seconds);
+    const cpuSeconds = taken[index].map((one) => one.cpuSeconds);
+    const speed = (value) => bytes / value / 1e9;
+    return { name, best: speed(Math.min(...seconds)), median: speed(median(seconds)), cpu: speed(median(cpuSeconds)) };
+  });
 }
 
-/** One line a contender: best and median GB/s, and how many times the reference it is, by medians. */
-export function printSpeeds(title, speeds, reference = speeds[0]) {
-  console.log(`\n${title}`);
-  for (const { name, best, median: middle } of speeds) {
-    const ratio = (middle / reference.median).toFixed(2);
-    console.log(
-      `  ${name.padEnd(46)} best ${best.toFixed(2).padStart(6)}  median ${middle.toFixed(2).padStart(6)} GB/s  x ${ratio}`,
-    );
+/** One line a contender; ratios to the first one, by medians. */
+export function printSpeeds(title, speeds) {
+  console.log(`\n${title}; GB/s`);
+  console.log(`  ${''.padEnd(48)}  best  median   ratio     by CPU   ratio`);
+  const [reference] = speeds;
+  for (const { name, best, median: middle, cpu } of speeds) {
+    const numbers = [best, middle, middle / reference.median].map((value) => value.toFixed(2).padStart(6)).join('  ');
+    const byCpu = [cpu, cpu / reference.cpu].map((value) => value.toFixed(2).padStart(6)).join('  ');
+    console.log(`  ${name.padEnd(46)}${numbers}     ${byCpu}`);
   }
 }
 

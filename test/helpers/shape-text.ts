@@ -84,10 +84,10 @@ export function code(random: Random, length: number): string {
     const number = between(random, 0, 999_999);
     const line = pick(random, [
       `\tif (${left}.${right} === "${other}${number}" && ${key}.has("${left}")) return "${key}${number}";`,
-      `  const ${left}${number} = read${key}("${right}${number}.txt", ${other}, "${key}");`,
+      `  const ${left}${number} = read${key}("D:\\${right}\\${number}.txt", ${other}, ${key}, ${right}.${left});`,
       `print("${left} of ${right}: %d", ${right}["${number}"]) # ${key}`,
-      `    ${left}["${right}"] = ${key}_${other} + ${number} * ${left}_${key};`,
-      `  # the "${left}" and the ${key} of ${other} ${number} are below D:\\${right}\\${key}`,
+      `    ${left}["${right}"] = ${key}_${other} + ${number} * (${left}_${key} - ${other}.${right});`,
+      `  # the "${left}" and the ${key} of ${other} ${number} are not below ${right} or beside ${left} any more`,
     ]);
     lines.push(line);
     size += line.length + 1;
