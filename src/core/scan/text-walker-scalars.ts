@@ -41,11 +41,10 @@ export class ScalarReader {
     const window = this.#window;
     window.at += 1;
     if (field === 0) return window.skipString();
-    window.hasEscape = false;
     window.beginCapture();
     if (!window.skipString()) return false;
     window.endCapture(window.at - 1);
-    this.#tape.textEntry(field, window.hasEscape ? T.ESCAPED : T.STRING);
+    this.#tape.textEntry(field, this.#tape.hasBackslash() ? T.ESCAPED : T.STRING);
     return true;
   }
 

@@ -14,6 +14,8 @@ const SHORT_COPY_BYTES = 40;
 /** Digits of the longest INT. */
 const INT_DIGITS = 9;
 
+const BACKSLASH = 0x5c;
+
 const MAX_WORD = 0x7fff_ffff;
 
 export class TapeWriter {
@@ -106,6 +108,15 @@ export class TapeWriter {
       value = value * 10 + (this.#arena[at] as number) - 0x30;
     this.dropText();
     this.entry(field, TYPE.INT, value, 0);
+  }
+
+  /** Whether the open text holds a backslash, as far as it is kept. */
+  hasBackslash(): boolean {
+    const arena = this.#arena;
+    const end = this.#arenaEnd;
+    let at = this.#textStart;
+    while (at < end && arena[at] !== BACKSLASH) at += 1;
+    return at < end;
   }
 
   /** Ends the open text, which is no value. */

@@ -41,8 +41,6 @@ export class ByteWindow {
   end = 0;
   /** Offset of the first byte of the window. */
   base = 0;
-  /** Set by a string that is passed over and holds a backslash. */
-  hasEscape = false;
   fault: Fault = FAULT.NONE;
   faultOffset = 0;
   readonly #tape: TapeWriter;
@@ -173,30 +171,16 @@ export class ByteWindow {
     const { bytes } = this;
     let at = this.at;
     for (;;) {
-      while (PLAIN[bytes[at] as number] === 1) at += 1;
-      const byte = bytes[at];
-      if (byte === QUOTE) {
-        this.at = at + 1;
+      const stop = stringStop(bytes, at);
+      const isEscaped = stop < 0;
+      this.at = isEscaped ? ~stop : stop;
+      if (bytes[this.at] === QUOTE && !isEscaped) {
+        this.at += 1;
         return true;
       }
-      if (byte !== BACKSLASH) at = this.#behindControl(at, false);
-      else {
-        this.hasEscape = true;
-        at += 1;
-        at = (bytes[at] as number) >= 0x20 ? at + 1 : this.#behindControl(at, true);
-      }
-      if (at < 0) return false;
+      if (this.at < this.end || !this.refill()) return this.refuse(FAULT.CONTROL);
+      at = isEscaped && (bytes[0] as number) >= 0x20 ? 1 : 0;
     }
-  }
-
-  /** Goes on in the next window when the control character at `at` is the end of this one; else a fault and -1. */
-  #behindControl(at: number, isEscaped: boolean): number {
-    this.at = at;
-    if (at < this.end || !this.refill()) {
-      this.refuse(FAULT.CONTROL);
-      return -1;
-    }
-    return isEscaped && (this.bytes[0] as number) >= 0x20 ? 1 : 0;
   }
 
   /** Passes over an object or array from its opening bracket, without recursion; `open` brackets are around it. */
@@ -274,5 +258,19 @@ export class ByteWindow {
     at = Math.max(at, word << 2);
     while (at < to && (bytes[at] as number) >= 0x20) at += 1;
     return at;
+  }
+}
+
+/**
+ * Where a string whose content goes on at `at` stops: the position of its quote or of a control character; of one behind
+ * a backslash the complement. A function of its own, without calls: inside the method this loop took twice the time.
+ */
+function stringStop(bytes: Buffer, from: number): number {
+  let at = from;
+  for (;;) {
+    while (PLAIN[bytes[at] as number] === 1) at += 1;
+    if (bytes[at] !== BACKSLASH) return at;
+    if ((bytes[at + 1] as number) < 0x20) return ~(at + 1);
+    at += 2;
   }
 }
