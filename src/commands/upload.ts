@@ -1,5 +1,4 @@
 /** `prl upload`: pushes the saved episodes of a run to a Prime Traces service, each exactly once. */
-import { basename } from 'node:path';
 import { Args, type Interfaces } from '@oclif/core';
 import { type HelpList, PrlCommand } from '../cli/base-command.js';
 import { EXIT_STATUS } from '../cli/exit-codes.js';
@@ -16,6 +15,7 @@ import type { UploadOutcome } from '../core/upload/outcome.js';
 import { resolveConfig } from '../io/config.js';
 import { type LocalService, localServiceName, startLocalService, usualDataDirectory } from '../io/local-service.js';
 import { openRun } from '../io/run.js';
+import { nameRun } from '../io/run-name.js';
 import type { Run } from '../io/run-types.js';
 import { RunUpload, type RunUploadOptions } from '../io/run-upload.js';
 
@@ -202,10 +202,9 @@ export default class Upload extends PrlCommand {
 /** What is uploaded, as the user calls it, and the path that names its journal; standard input has no lasting name. */
 function identityOf(run: Run): Pick<RunUploadOptions, 'path' | 'name'> {
   const [file] = run.files;
-  if (run.layout !== 'B' || file === undefined) return { path: run.root, name: basename(run.root) };
-  return file.form === 'stdin'
-    ? { path: null, name: 'standard input' }
-    : { path: file.path, name: basename(file.path) };
+  const isFile = run.layout === 'B' && file !== undefined;
+  const path = !isFile ? run.root : file.form === 'stdin' ? null : file.path;
+  return { path, name: nameRun(run) };
 }
 
 /** The report has been printed by now; what is left to say is why it is not the whole story. */

@@ -4,7 +4,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { basename, relative, sep } from 'node:path';
+import { relative, sep } from 'node:path';
 import { PrlError } from '../core/errors.js';
 import { RowNumberer } from '../core/index/number-rows.js';
 import type { IndexOutcome, StreamOutcome } from '../core/index/outcome.js';
@@ -13,6 +13,7 @@ import type { IndexSnapshot } from '../core/snapshot.js';
 import { CheckSink, FileSink, HandOnSink, type RowSink } from './index-sinks.js';
 import { createHeader, EffectiveFilter } from './index-synthetic.js';
 import { refuseWriter } from './index-writer.js';
+import { nameRun } from './run-name.js';
 import type { Subset } from './run-rollouts.js';
 import { listStreams, type RunStream } from './run-streams.js';
 import type { Run } from './run-types.js';
@@ -66,14 +67,19 @@ export class RunIndex {
     this.#settings = { tokens, isStrict, mode: mode ?? usualMode, isBothCounts: target.kind === 'check' };
   }
 
+  /** What explicit nulls do to the rows. */
+  get mode(): RowSettings['mode'] {
+    return this.#settings.mode;
+  }
+
   snapshot(): IndexSnapshot {
     const { run, target } = this.#options;
     const files = this.#streams.flatMap(({ files: some }) => some);
     const isKnown = files.every(({ uncompressedBytes }) => uncompressedBytes !== null);
     const finished = this.#done.reduce((sum, { episodes }) => sum + episodes, 0);
-    const damaged = this.#done.reduce((sum, { damaged: found }) => sum + found.length, 0);
+    const damaged = this.#done.reduce((sum, done) => sum + done.damaged.length + (done.torn === null ? 0 : 1), 0);
     return {
-      run: basename(run.root),
+      run: nameRun(run),
       work: target.kind === 'check' ? 'check' : target.kind === 'rows' ? 'rows' : 'index',
       bytes: this.#scannedBytes,
       totalBytes: isKnown ? sumBytes(files) : null,
@@ -99,10 +105,27 @@ export class RunIndex {
       return { streams: this.#done, interrupted: false };
     } catch (error) {
       if (!signal.aborted || error !== signal.reason) throw error;
-      return { streams: this.#done, interrupted: true };
+      return { streams: [...this.#done, ...this.#interrupted()], interrupted: true };
     } finally {
       await pool?.close();
     }
+  }
+
+  /** What is known of the stream that was being read. */
+  #interrupted(): StreamOutcome[] {
+    const stream = this.#streams[this.#done.length];
+    if (this.#tally === null || stream === undefined) return [];
+    const { target } = this.#options;
+    return [
+      this.#tally.outcome({
+        index: this.#indexName(stream),
+        isComplete: false,
+        rowsWritten: target.kind === 'rows' ? this.#tally.episodes : 0,
+        changed: false,
+        isGrowing: false,
+        check: null,
+      }),
+    ];
   }
 
   /** The streams that have a part in this, the ones without a place for their index refused. */
@@ -151,7 +174,8 @@ export class RunIndex {
       await this.#refuseWriters();
       const result = await sink.end();
       this.#tally = null;
-      return tally.outcome({ ...result, index: this.#indexName(stream), isGrowing: await isGrowing(stream) });
+      const growing = await isGrowing(stream);
+      return tally.outcome({ ...result, index: this.#indexName(stream), isComplete: true, isGrowing: growing });
     } catch (error) {
       await sink.discard();
       throw error;

@@ -74,7 +74,9 @@ export class StreamTally {
     this.#chunkBytes = 0;
   }
 
-  outcome(written: Pick<StreamOutcome, 'index' | 'rowsWritten' | 'changed' | 'isGrowing' | 'check'>): StreamOutcome {
+  outcome(
+    written: Pick<StreamOutcome, 'index' | 'isComplete' | 'rowsWritten' | 'changed' | 'isGrowing' | 'check'>,
+  ): StreamOutcome {
     const { files, name, holds } = this.#stream;
     const torn = this.#tornTail();
     return {

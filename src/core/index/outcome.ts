@@ -13,6 +13,8 @@ export type StreamOutcome = {
   /** Path of the index as the user would name it; null when no file has to do with it. */
   readonly index: string | null;
   readonly holds: 'episodes' | 'annotations';
+  /** False when the work was stopped before the end of the stream: what follows is as far as it was read. */
+  readonly isComplete: boolean;
   /** Records that have a row. */
   readonly episodes: number;
   /** All that was read: records, damage and blank lines. */
@@ -37,7 +39,8 @@ export type StreamOutcome = {
 };
 
 export type IndexOutcome = {
+  /** Those that were read, the last perhaps not to its end. */
   readonly streams: readonly StreamOutcome[];
-  /** Why it ended before its end; null when it did not. */
+  /** Whether a signal ended it before its end. */
   readonly interrupted: boolean;
 };
