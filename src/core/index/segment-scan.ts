@@ -83,6 +83,8 @@ export type SegmentScanOptions = {
   readonly segment: Segment;
 };
 
+const LF = 0x0a;
+
 /** Oddities that one segment lists. */
 const MAX_LISTED_ODDITIES = 1000;
 
@@ -162,11 +164,22 @@ export class SegmentScan {
   /** The line that reaches into the segment belongs to the one before, with every loss it runs into and the line behind. */
   #passForeignLine(): void {
     const { walker, source } = this.#options;
-    this.position = walker.skipLine();
-    while (source.loss !== null && !walker.isTerminated) {
-      this.#startAt(source.loss.offset + source.loss.bytes);
+    for (let from = this.position; ; ) {
       this.position = walker.skipLine();
+      const { loss } = source;
+      if (loss === null || this.position !== loss.offset || this.#isLineEnd(from)) return;
+      from = loss.offset + loss.bytes;
+      this.#startAt(from);
     }
+  }
+
+  /** Whether an LF stands before the position, behind `from`. */
+  #isLineEnd(from: number): boolean {
+    if (this.position === from) return false;
+    const { secondSource } = this.#options;
+    const last = new Uint8Array(1);
+    secondSource.seek(this.position - 1);
+    return secondSource.read(last) === 1 && last[0] === LF;
   }
 
   #startAt(offset: number): void {

@@ -1,7 +1,6 @@
 /** The strict check beside a walk: the findings of the validator, handed out line by line as the walker gets there. */
 import { describeFinding, FINDING, type Finding, isFault, type StreamValidator } from '../scan/stream-validator.js';
-import type { DamageKind } from '../scan/types.js';
-import type { LineChecker, OddityKind } from './segment-scan.js';
+import type { LineChecker, OddityKind, RowFault } from './segment-scan.js';
 
 const ODDITIES: Readonly<Partial<Record<Finding['code'], OddityKind>>> = {
   [FINDING.NON_FINITE]: 'non_finite',
@@ -38,7 +37,7 @@ export class StrictCheck implements LineChecker {
 
   verdict(start: number, _end: number): ReturnType<LineChecker['verdict']> {
     const oddities: OddityKind[] = [];
-    let fault: { kind: DamageKind; reason: string } | null = null;
+    let fault: RowFault | null = null;
     for (; this.#next < this.#findings.length; this.#next += 1) {
       const finding = this.#findings[this.#next] as Finding;
       if (finding.lineStart > start) break;
@@ -46,8 +45,7 @@ export class StrictCheck implements LineChecker {
       const oddity = ODDITIES[finding.code];
       if (oddity !== undefined) oddities.push(oddity);
       if (!isFault(finding.code)) continue;
-      const kind = finding.code === FINDING.NOT_UTF8 ? 'invalid_utf8' : 'invalid_json';
-      fault ??= { kind, reason: `${describeFinding(finding.code)}, at byte ${finding.offset}` };
+      fault ??= faultOf(finding);
     }
     return { fault, oddities };
   }
@@ -57,4 +55,11 @@ export class StrictCheck implements LineChecker {
     if (found.length > 0) this.#findings = [...this.#findings.slice(this.#next), ...found];
     if (found.length > 0) this.#next = 0;
   }
+}
+
+/** In the words of core/scan/classify, so that the same damage reads the same everywhere. */
+function faultOf({ code, offset }: Finding): RowFault {
+  const what = describeFinding(code);
+  if (code === FINDING.NOT_UTF8) return { kind: 'invalid_utf8', reason: `${what} at byte ${offset}` };
+  return { kind: 'invalid_json', reason: `${what}, at byte ${offset}` };
 }
