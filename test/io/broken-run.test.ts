@@ -2,7 +2,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { damageSeenBy, recordsSeenBy, writeBrokenRun } from '../helpers/broken-run.js';
+import type { Damage } from '../../src/core/scan/types.js';
+import { openRun } from '../../src/io/run.js';
+import { RunIndex } from '../../src/io/run-index.js';
+import { damageSeenBy, type ExpectedDamage, recordsSeenBy, writeBrokenRun } from '../helpers/broken-run.js';
 import { readRun, textOf } from '../helpers/read-run.js';
 import { SHAPES, shapeLines, writeLongLine, writeShapeRun } from '../helpers/shapes.js';
 import { tempFolder } from '../helpers/temp-folder.js';
@@ -10,6 +13,31 @@ import { tempFolder } from '../helpers/temp-folder.js';
 type Place = { readonly chunk: number; readonly offset: number };
 
 const byPlace = (a: Place, b: Place): number => a.chunk - b.chunk || a.offset - b.offset;
+
+function placeOf({ chunk, offset, bytes, kind, recovered }: Damage): ExpectedDamage {
+  return { chunk, offset, bytes, kind, recovered };
+}
+
+/** The rows and the damage of an index made on this thread. */
+async function indexOf(directory: string, isStrict: boolean): Promise<{ rows: Place[]; damage: Damage[] }> {
+  const pieces: Buffer[] = [];
+  const index = new RunIndex({
+    run: await openRun(directory),
+    target: { kind: 'rows', write: async (bytes) => void pieces.push(Buffer.from(bytes)) },
+    jobs: 1,
+    tokens: 'auto',
+    mode: null,
+    isStrict,
+    subset: 'all',
+    onNotice: () => {},
+  });
+  const { streams } = await index.run(new AbortController().signal);
+  const rows = Buffer.concat(pieces).toString().trimEnd().split('\n');
+  return {
+    rows: rows.map((row) => JSON.parse(row) as Place).map(({ chunk, offset }) => ({ chunk, offset })),
+    damage: streams.flatMap(({ damaged, torn }) => (torn === null ? damaged : [...damaged, torn])),
+  };
+}
 
 function filesOf(directory: string): Buffer[] {
   return globSync('monitors/**/*.jsonl*', { cwd: directory })
@@ -22,11 +50,21 @@ describe('a run with every kind of damage at known places (I4, I8, R32)', () => 
     const directory = tempFolder();
     const run = writeBrokenRun(directory, { seed });
     const { records, damage } = await readRun(directory);
-    const seen = damage.map(({ chunk, offset, bytes, kind, recovered }) => ({ chunk, offset, bytes, kind, recovered }));
-    expect(seen.sort(byPlace)).toEqual(damageSeenBy(run, 'records'));
+    expect(damage.map(placeOf).sort(byPlace)).toEqual(damageSeenBy(run, 'records'));
     expect(records.map(({ chunk, offset, length }) => ({ chunk, offset, bytes: length }))).toEqual(
       recordsSeenBy(run, 'records'),
     );
+  });
+
+  test.each([
+    ['index', false],
+    ['strict', true],
+  ] as const)('%s: an index reports each and has a row for every other record', async (reader, isStrict) => {
+    const directory = tempFolder();
+    const run = writeBrokenRun(directory);
+    const { rows, damage } = await indexOf(directory, isStrict);
+    expect(damage.map(placeOf).sort(byPlace)).toEqual(damageSeenBy(run, reader));
+    expect(rows).toEqual(recordsSeenBy(run, reader).map(({ chunk, offset }) => ({ chunk, offset })));
   });
 
   test('what readers see differs where it must: payloads are looked at by --strict alone', () => {
