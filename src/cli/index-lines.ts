@@ -24,8 +24,8 @@ export function indexIntro({ work, run, chunks, bytes, out }: IndexIntro, format
     check: file === null ? `checking the index of ${name}` : `checking ${file} against ${name}`,
     rows: `writing the rows of ${name}`,
   }[work];
-  const size = bytes === null ? 'how much, only reading tells' : format.size(bytes);
-  return `${deed}: ${size} in ${counted(chunks, 'chunk', format)}`;
+  const files = counted(chunks, 'chunk', format);
+  return `${deed}: ${bytes === null ? `${files} of unknown size` : `${format.size(bytes)} in ${files}`}`;
 }
 
 /** One line saying where the work is. */

@@ -65,8 +65,7 @@ function repeatedLines({ stream, repeated }: StreamEntry, { format }: TableForma
 
 function tokenLines({ stream, token_differences: count }: StreamEntry, { format }: TableFormat): string[] {
   if (count === 0) return [];
-  const records = count === 1 ? '1 record of' : `${format.count(count)} records of`;
-  const told = `${records} ${format.text(stream)} stores other token counts than its calls add up to`;
+  const told = `${counted(count, 'record', format)} of ${format.text(stream)} with other token counts than the calls add up to`;
   return [labelled('remark', `${told}; legal between versions of the writer`)];
 }
 
