@@ -1,6 +1,7 @@
 /** Lines that are records or blank, however odd. Part of line-cases.ts. */
 import { FAULT, LINE } from '../../src/core/scan/walker.js';
 import { blank, type LineCase, record } from './line-case.js';
+import { NUMBER_LINES, WIDTH_LINES } from './number-lines.js';
 import { TYPED_FIELDS, typedLine, typedTape } from './typed-fields.js';
 
 /** A string where it is captured, passed over alone, passed over in containers, and captured with its container. */
@@ -334,42 +335,6 @@ const TYPES: readonly LineCase[] = TYPED_FIELDS.map((typed) =>
   record('a value of every type', typedLine(typed), typedTape(typed)),
 );
 
-const INTS = ['0', '1', '9', '10', '123456789', '999999999'];
-const NUMBERS = [
-  ...['-0', '-1', '-123456789', '1234567890', '123456789012345678901234567890', '0.0', '1.0', '-0.0', '1e5', '1E+5'],
-  ...['1e-5', '12.50e+07', '0e0', '0.1', '1e400', '-1E-400', '9'.repeat(400), `0.${'3'.repeat(500)}`],
-];
-
-const NUMBER_FORMS: readonly LineCase[] = [
-  ...INTS.map((text) =>
-    record('a small integer', `{"ok":${text},"x":${text},"calls":[${text}],"id":${text}}`, [
-      `OK INT ${text}`,
-      'CALLS ARRAY',
-      `CALL INT ${text}`,
-      `ID INT ${text}`,
-      'UNIT_KEYS calls',
-    ]),
-  ),
-  ...NUMBERS.map((text) =>
-    record('a number kept as text', `{"ok":${text},"x":${text},"calls":[${text} ],"id":${text}}`, [
-      `OK NUMBER ${text}`,
-      'CALLS ARRAY',
-      `CALL NUMBER ${text}`,
-      `ID NUMBER ${text}`,
-      'UNIT_KEYS calls',
-    ]),
-  ),
-  ...['NaN', 'Infinity', '-Infinity'].map((text) =>
-    record('no JSON, but written by Python', `{"ok":${text},"x":${text},"calls":[${text}\t],"id":${text}}`, [
-      'OK NON_FINITE',
-      'CALLS ARRAY',
-      'CALL NON_FINITE',
-      'ID NON_FINITE',
-      'UNIT_KEYS calls',
-    ]),
-  ),
-];
-
 export const LEGAL_LINES: readonly LineCase[] = [
   ...BLANKS,
   ...STRINGS,
@@ -379,5 +344,6 @@ export const LEGAL_LINES: readonly LineCase[] = [
   ...SPACES,
   ...ORDERS,
   ...TYPES,
-  ...NUMBER_FORMS,
+  ...NUMBER_LINES,
+  ...WIDTH_LINES,
 ];
