@@ -98,7 +98,7 @@ export class RunIndex {
    */
   async run(signal: AbortSignal): Promise<IndexOutcome> {
     this.#streams = await this.#wanted();
-    await this.#refuseWriters();
+    await this.#refuseWriters(this.#streams);
     const pool = this.#openPool();
     try {
       for (const stream of this.#streams) this.#done.push(await this.#index(stream, pool, signal));
@@ -143,10 +143,10 @@ export class RunIndex {
     });
   }
 
-  async #refuseWriters(): Promise<void> {
+  async #refuseWriters(streams: readonly RunStream[]): Promise<void> {
     const { target, run } = this.#options;
     if (target.kind !== 'in-place' || target.isForced) return;
-    for (const stream of this.#streams) await refuseWriter(run, stream);
+    for (const stream of streams) await refuseWriter(run, stream);
   }
 
   #openPool(): ScanPool | null {
@@ -171,7 +171,7 @@ export class RunIndex {
     try {
       await this.#scan(stream, tally, sink, pool, signal);
       // Somebody may have started to write meanwhile, and would go on writing into the file that is replaced.
-      await this.#refuseWriters();
+      await this.#refuseWriters([stream]);
       const result = await sink.end();
       this.#tally = null;
       const growing = await isGrowing(stream);

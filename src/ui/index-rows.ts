@@ -67,7 +67,7 @@ function countsRow({ progress, format, hasKeys }: IndexRowsOptions): ViewRow {
 const HELP: Readonly<Record<IndexProgress['work'], string>> = {
   index: 'q or Ctrl-C  stop; the index on disk stays as it was',
   check: 'q or Ctrl-C  stop; nothing is changed in any case',
-  rows: 'q or Ctrl-C  stop; the rows written so far are whole',
+  rows: 'q or Ctrl-C  stop; the rows that were written stay',
 };
 
 /** All rows of the view, top to bottom. */

@@ -110,7 +110,7 @@ describe('keys', () => {
   test.each([
     ['index', 'the index on disk stays as it was'],
     ['check', 'nothing is changed in any case'],
-    ['rows', 'the rows written so far are whole'],
+    ['rows', 'the rows that were written stay'],
   ] as const)('q and Ctrl-C ask to stop, ? says what stands then (%s)', async (work, help) => {
     const onStop = vi.fn();
     const props = { ...propsOf({ work }, { columns: 100 }), onStop };

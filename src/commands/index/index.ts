@@ -8,6 +8,7 @@ import { indexFailure, refuseCombination, repairWords } from '../../cli/index-fa
 import { indexFlags } from '../../cli/index-flags.js';
 import { indexReport } from '../../cli/index-report.js';
 import { showIndex } from '../../cli/index-screen.js';
+import { RowsOutput } from '../../cli/rows-output.js';
 import { isUtf8Locale } from '../../cli/screen.js';
 import type { IndexOutcome } from '../../core/index/outcome.js';
 import { refuseOut } from '../../io/index-out.js';
@@ -50,9 +51,10 @@ export default class Index extends PrlCommand {
     const run = await openRun(args.run, { subset: flags.subset });
     for (const notice of run.notices) this.#notice(notice);
     if (flags.out !== undefined && !flags.check) await refuseOut(run, flags.out);
+    const rows = new RowsOutput(this.output, this.interrupt.signal);
     const index = new RunIndex({
       run,
-      target: this.#target(flags),
+      target: targetOf(flags, rows),
       jobs: flags.jobs ?? null,
       tokens: flags.tokens,
       mode: flags.mode ?? null,
@@ -66,16 +68,11 @@ export default class Index extends PrlCommand {
     const document = this.#document(outcome, { index, run: args.run, layout: run.layout, startedMs });
     // Whoever read the rows has seen enough (demand C3).
     if (!flags.rows || !this.output.readerLeft) await this.#report(document, run, index);
+    await rows.settled();
   }
 
   protected override savingNotice(): string {
     return 'stopping; what is on disk stays as it was';
-  }
-
-  #target({ rows, check, out, force }: IndexFlags): IndexTarget {
-    if (rows) return { kind: 'rows', write: (bytes) => this.output.data(bytes) };
-    if (check) return { kind: 'check', path: out ?? null };
-    return out === undefined ? { kind: 'in-place', isForced: force } : { kind: 'file', path: out };
   }
 
   #show(index: RunIndex, run: Run, flags: IndexFlags): Promise<() => Promise<void>> {
@@ -151,4 +148,10 @@ export default class Index extends PrlCommand {
   #notice(notice: string): void {
     this.output.notice(notice, notice);
   }
+}
+
+function targetOf({ rows: isRows, check, out, force }: IndexFlags, rows: RowsOutput): IndexTarget {
+  if (isRows) return { kind: 'rows', write: (bytes) => rows.write(bytes) };
+  if (check) return { kind: 'check', path: out ?? null };
+  return out === undefined ? { kind: 'in-place', isForced: force } : { kind: 'file', path: out };
 }
