@@ -292,11 +292,12 @@ describe.each(WALKERS)('$name, with long records', (named) => {
     expect(found).toEqual(['NODES ARRAY', ...entries, 'UNIT_KEYS nodes']);
   });
 
-  test.each([-2, -1, 0, 1, 2])('fills a tape to %d entries of its end', (more) => {
-    const calls = TAPE_CAPACITY_ENTRIES - 2 + more;
-    const found = walk(`{"calls":[${Array.from({ length: calls }, (_, index) => `"c${index}"`).join(',')}]}`);
-    const entries = Array.from({ length: calls }, (_, index) => `CALL STRING c${index}`);
-    expect(found).toEqual(['CALLS ARRAY', ...entries, 'UNIT_KEYS calls']);
+  test.each([-3, -2, -1, 0, 1, 2])('keeps texts that come when a tape is full, %d entries off', (more) => {
+    const numbers = TAPE_CAPACITY_ENTRIES - 2 + more;
+    const found = walk(`{"calls":[${'7,'.repeat(numbers)}"first","second","third"]}`);
+    const entries = Array.from({ length: numbers }, () => 'CALL INT 7');
+    const texts = ['CALL STRING first', 'CALL STRING second', 'CALL STRING third'];
+    expect(found).toEqual(['CALLS ARRAY', ...entries, ...texts, 'UNIT_KEYS calls']);
   });
 
   test('hands over an arena that is full and goes on', () => {
