@@ -200,6 +200,7 @@ function captureNumber(from: usize, field: i32): usize {
   }
   return from + bytes;
 }
+
 function captureAnyNumber(from: usize, field: i32): usize {
   const isNumber = load<u8>(from, 1) !== 0x49;
   beginCapture(from);

@@ -40,8 +40,8 @@ function most64(a: v128, b: v128, c: v128, d: v128, byte: v128): u64 {
 }
 
 /**
- * Bytes to compare with, loaded in front of a loop. Given as constants V8 makes each anew at each use, three
- * instructions each time (Node 24): containers at 9 instead of 20 GB/s.
+ * Bytes to compare with, loaded in front of a loop. A constant V8 makes anew at each use, with three instructions
+ * (Node 24): shape A at 6.7 instead of 12.4 GB/s (30 Nov 2026, EPYC, scan only).
  */
 const COMPARED = memory.data<u8>([0x22, 0x5c, 0x1f, 0x20, 0x26, 0x7f]);
 const AT_QUOTE: usize = 0;
@@ -105,7 +105,11 @@ export function skipStringRest(from: usize, escaped: u64): usize {
 /** 1 when there is a backslash before the byte that `findStop` found, which escapes it. */
 let stopEscaped: u64 = 0;
 
-/** The quote that ends a string, or the first control character in it. No calls in here: they would cost registers. */
+/**
+ * The quote that ends a string, or the first control character in it. Which quotes are escaped is found for 64 bytes at
+ * once: 7.8 GB/s on text with an escape every 20 bytes, where hopping from escape to escape makes 2.2. No calls in here:
+ * they would cost registers.
+ */
 function findStop(from: usize, escaped: u64): usize {
   const backslash = v128.load8_splat(COMPARED, AT_BACKSLASH);
   const quote = v128.load8_splat(COMPARED, AT_QUOTE);
@@ -178,7 +182,10 @@ function skipArray(from: usize, level: i32): usize {
   }
 }
 
-/** The next quote, bracket or control character (or `Y`, `_`, `y`, DEL). No calls in here: they would cost registers. */
+/**
+ * The next quote, bracket or control character (or `Y`, `_`, `y`, DEL). Steps of 128 bytes were no faster. No calls in
+ * here: they would cost registers.
+ */
 function findStructure(from: usize): usize {
   const quote = v128.load8_splat(COMPARED, AT_QUOTE);
   const last = v128.load8_splat(COMPARED, AT_LAST_CONTROL);
@@ -205,7 +212,8 @@ function findStructure(from: usize): usize {
 /**
  * Passes the rest of a container of which `opened` brackets, 0 or 1 square ones, are behind `from`. Commas and colons
  * are not looked at. A block without quote, bracket or control character is passed at once; else the brackets outside
- * strings are taken one by one, up to the first byte that is not so simple.
+ * strings are taken one by one, up to the first byte that is not so simple. One long loop, so that its state stays in
+ * registers.
  */
 function skipNested(from: usize, level: i32, opened: i32): usize {
   const limit = MAX_DEPTH - level;

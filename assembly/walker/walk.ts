@@ -2,7 +2,6 @@
  * The levels that are walked key by key. Recursion follows the paths of the key tables, not the input: an object inside
  * a value that no key asks for is passed over in skip.ts, however deep it is.
  */
-
 import { emit } from './capture';
 import { fail, failUnexpected } from './fault';
 import {
@@ -12,11 +11,11 @@ import {
   ACTION_RAW,
   ACTION_SKIP,
   actionOf,
+  beginsWithKey,
   contextOf,
   elementOf,
   fieldOf,
   guessKey,
-  isKey,
   lastOf,
   lengthOf,
   noteUnitKey,
@@ -54,7 +53,10 @@ function walkElement(at: usize, slot: usize, level: i32): usize {
   return skipContainer(at, level);
 }
 
-/** The elements of an array whose `[` is behind `from`. The number of them is left in `elements`. */
+/** Elements of the last array walked. */
+let elements: i32 = 0;
+
+/** The elements of an array whose `[` is behind `from`. */
 function walkElements(from: usize, slot: usize, level: i32): usize {
   let count: i32 = 0;
   let at = skipWhite(from);
@@ -78,8 +80,6 @@ function walkElements(from: usize, slot: usize, level: i32): usize {
     at = skipWhite(at + 1);
   }
 }
-
-let elements: i32 = 0;
 
 /** The value of a wanted key, with LOOKAHEAD; `level` brackets are open around it. */
 function walkValue(at: usize, slot: usize, level: i32): usize {
@@ -121,7 +121,7 @@ export function walkObject(from: usize, table: usize, level: i32): usize {
     if (at > lookaheadEnd) at = refill(at);
     const text = at + 1;
     let slot = guessKey(before);
-    if (isKey(slot, text)) {
+    if (beginsWithKey(slot, text)) {
       at = text + lengthOf(slot) + 2;
     } else {
       at = readKey(table, before, text);

@@ -78,7 +78,7 @@ export class WasmWalker implements RecordWalker {
       pull: (address: number, length: number) => this.#pull(address, length),
       take: (entries: number) => this.#take(entries),
     };
-    const exports = new WebAssembly.Instance(module, { host }).exports as Exports;
+    const exports = new WebAssembly.Instance(module, { host }).exports as Exports; // What assembly/walker exports.
     exports.open(windowBytes);
     const { buffer } = exports.memory;
     this.#exports = exports;
