@@ -9,7 +9,7 @@ import { NOTE } from './notes.js';
 import { NumberFact } from './number-fact.js';
 import { isPlainObject, jsonValueOf, memberOf, rewardsTree, takeNumber, timingTree } from './object-values.js';
 import { RecordFacts, type RowOptions, type TextFact } from './record-facts.js';
-import { COUNT, KIND, PARENT, STOP, TraceFacts } from './trace-facts.js';
+import { COUNT, KIND, NO_PARENT, STOP, TraceFacts } from './trace-facts.js';
 import { ValueReader } from './value-reader.js';
 
 /** Nodes that can be addressed, as from a tape. */
@@ -110,7 +110,7 @@ export class ObjectFeed {
   #takeParent(parent: unknown): void {
     const trace = this.#trace;
     if (parent === undefined) return;
-    if (parent === null) trace.setParent(PARENT.NULL);
+    if (parent === null) trace.setParent(NO_PARENT.NULL);
     else if (takeNumber(this.#number, parent, this.#reader)) {
       const { value, isInt, big } = this.#number;
       if (isInt && value >= 0 && value <= MAX_INDEX) trace.setParent(value);

@@ -2,23 +2,30 @@
  * Numbers as orjson 3.11.7 and newer prints them (spec 02 section 7, docs/decisions/0002): floats with at least one
  * decimal from 1e-5 up to but not including 1e16, else as `1.5e-6` and `1e+16`; anything not finite is `null`.
  */
-import type { RowBuffer } from './row-buffer.js';
+import { type RowBuffer, RowKey } from './row-buffer.js';
 
 /** Bytes that one number takes at most, a big integer aside. */
 export const NUMBER_BYTES = 32;
 
-const NULL = Uint8Array.of(0x6e, 0x75, 0x6c, 0x6c);
+const NULL = new RowKey('null');
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const LOWER_E = 0x65;
 
-/** Floats below this have at most nine digits before the point, so that six decimals more stay exact. */
-const SHORT_FLOAT_LIMIT = 1e9;
+/**
+ * Below this, doubles lie closer together than millionths: at most one decimal of six places rounds to each, so that a
+ * decimal of six places that does is the shortest.
+ */
+const MILLIONTHS_LIMIT = 2 ** 33;
+
+/** The doubles of these seconds, 2004 to 2038, lie 2^-22 apart: seven places are always enough, six not always. */
+const CLOCK_START = 2 ** 30;
+const CLOCK_END = 2 ** 31;
 
 /** Writes `null`. The room must be reserved. */
 export function writeNull(target: RowBuffer): void {
-  target.writeBytes(NULL, 0, 4);
+  target.writeKey(NULL);
 }
 
 /** Writes an integer; `big` holds the value where a double cannot. Reserves by itself. */
@@ -37,45 +44,51 @@ export function writeFloat(target: RowBuffer, value: number): void {
   target.reserve(NUMBER_BYTES);
   if (value === 0) {
     if (Object.is(value, -0)) target.writeByte(MINUS);
-    writeDecimal(target, 0, 0);
+    writeDecimal(target, 0, 0, 1);
   } else if (!writeShortFloat(target, value)) {
     writeLongFloat(target, value);
   }
 }
 
-/**
- * The fast way for what scores and costs look like: up to six decimals. A decimal of at most 15 digits belongs to one
- * double only, so when dividing gives the value back, its digits are the shortest. False: nothing was written.
- */
+/** The fast way for what scores, costs and times look like. False: nothing was written. */
 function writeShortFloat(target: RowBuffer, value: number): boolean {
   const size = value < 0 ? -value : value;
-  if (!(size < SHORT_FLOAT_LIMIT)) return false;
+  if (!(size < MILLIONTHS_LIMIT)) return false;
   const whole = Math.floor(size);
-  if (whole === size) {
+  const part = size - whole;
+  const millionths = Math.round(part * 1e6);
+  // Below 10 millionths stand the values that are printed with an exponent.
+  if (isMillionths(size, whole, millionths)) {
+    if (whole === 0 && millionths < 10) return false;
     if (value < 0) target.writeByte(MINUS);
-    writeDecimal(target, whole, 0);
+    writeDecimal(target, whole, millionths, 100_000);
     return true;
   }
-  const millionths = Math.round(size * 1e6);
-  // Below 10 stand the values that are printed with an exponent.
-  if (millionths < 10 || millionths / 1e6 !== size) return false;
+  if (size < CLOCK_START || size >= CLOCK_END) return false;
+  // Exact, with 46 bits at most. Between two decimals in the middle, the engine decides.
+  const scaled = part * 1e7;
+  const tenths = Math.floor(scaled + 0.5);
+  if (scaled - Math.floor(scaled) === 0.5) return false;
   if (value < 0) target.writeByte(MINUS);
-  const whole6 = Math.floor(millionths / 1e6);
-  writeDecimal(target, whole6, millionths - whole6 * 1e6);
+  writeDecimal(target, whole, tenths, 1_000_000);
   return true;
 }
 
-/** `whole`, a point and `millionths` without the zeros at its end. */
-function writeDecimal(target: RowBuffer, whole: number, millionths: number): void {
+function isMillionths(size: number, whole: number, millionths: number): boolean {
+  return (whole * 1e6 + millionths) / 1e6 === size;
+}
+
+/** `whole`, a point and `part`, whose first digit counts `unit`, without the zeros at its end. */
+function writeDecimal(target: RowBuffer, whole: number, part: number, unit: number): void {
   target.writeDigits(whole);
   target.writeByte(POINT);
-  let rest = millionths | 0;
-  let unit = 100_000;
+  let rest = part | 0;
+  let place = unit | 0;
   do {
-    const digit = (rest / unit) | 0;
+    const digit = (rest / place) | 0;
     target.writeByte(ZERO + digit);
-    rest -= digit * unit;
-    unit = (unit / 10) | 0;
+    rest -= Math.imul(digit, place);
+    place = (place / 10) | 0;
   } while (rest > 0);
 }
 

@@ -5,7 +5,7 @@ import type { KeptText } from './kept-text.js';
 import { NOTE } from './notes.js';
 import { NumberFact } from './number-fact.js';
 import { Phases } from './phases.js';
-import { KIND, PARENT, STOP, type TraceFacts } from './trace-facts.js';
+import { KIND, NO_PARENT, STOP, type TraceFacts } from './trace-facts.js';
 
 /** How rows are computed. */
 export type RowOptions = {
@@ -183,7 +183,7 @@ export class RecordFacts {
         if (seen[parent] === pass) continue;
         seen[parent] = pass;
         distinct += 1;
-      } else if (parent === PARENT.NULL) isNullSeen = true;
+      } else if (parent === NO_PARENT.NULL) isNullSeen = true;
     }
     if (isNullSeen && !this.#isExact) distinct += 1;
     if (isFar || trace.oddParents.length > 0) distinct += this.#oddParentsOf(trace, seen, pass);

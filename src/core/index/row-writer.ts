@@ -5,7 +5,7 @@ import { NOTE } from './notes.js';
 import type { NumberFact } from './number-fact.js';
 import { writeFloat, writeInt, writeNull } from './print-number.js';
 import type { RecordFacts, RowOptions, TextFact } from './record-facts.js';
-import type { RowBuffer } from './row-buffer.js';
+import { type RowBuffer, RowKey } from './row-buffer.js';
 import { KIND } from './trace-facts.js';
 
 /** Where the record of a row lies. */
@@ -21,37 +21,36 @@ export type RowPlace = {
 /** Bytes of a row apart from its strings and from the numbers that may be long. */
 const ROW_BYTES = 1024;
 
-const LF = 0x0a;
 const COMMA = 0x2c;
 const QUOTE = 0x22;
 
-const COST = Buffer.from('{"cost":');
-const LINE = Buffer.from(',"line":');
-const OFFSET = Buffer.from(',"offset":');
-const ID = Buffer.from(',"id":');
-const IN_KIND = Buffer.from(',"kind":');
-const TRACE_IDS = Buffer.from(',"trace_ids":[');
-const ENV = Buffer.from('],"env":');
-const GROUP = Buffer.from(',"group":');
-const OK = Buffer.from(',"ok":');
-const NUM_ERRORS = Buffer.from(',"num_errors":');
-const REWARD = Buffer.from(',"reward":');
-const ADVANTAGE = Buffer.from(',"advantage":');
-const INPUT_TOKENS = Buffer.from(',"input_tokens":');
-const OUTPUT_TOKENS = Buffer.from(',"output_tokens":');
-const TURNS = Buffer.from(',"turns":');
-const BRANCHES = Buffer.from(',"branches":');
-const STOP = Buffer.from(',"stop_condition":');
-const TRUNCATED = Buffer.from(',"truncated":');
-const DISPATCH = Buffer.from(',"dispatch":');
-const ARRIVAL = Buffer.from(',"arrival":');
-const DURATION = Buffer.from(',"duration":');
-const CHUNK = Buffer.from(',"chunk":');
-const END = Buffer.from('}');
-const TRUE = Buffer.from('true');
-const FALSE = Buffer.from('false');
-const TRAIN = Buffer.from('"train"');
-const EVAL = Buffer.from('"eval"');
+const COST = new RowKey('{"cost":');
+const LINE = new RowKey(',"line":');
+const OFFSET = new RowKey(',"offset":');
+const ID = new RowKey(',"id":');
+const IN_KIND = new RowKey(',"kind":');
+const TRACE_IDS = new RowKey(',"trace_ids":[');
+const ENV = new RowKey('],"env":');
+const GROUP = new RowKey(',"group":');
+const OK = new RowKey(',"ok":');
+const NUM_ERRORS = new RowKey(',"num_errors":');
+const REWARD = new RowKey(',"reward":');
+const ADVANTAGE = new RowKey(',"advantage":');
+const INPUT_TOKENS = new RowKey(',"input_tokens":');
+const OUTPUT_TOKENS = new RowKey(',"output_tokens":');
+const TURNS = new RowKey(',"turns":');
+const BRANCHES = new RowKey(',"branches":');
+const STOP = new RowKey(',"stop_condition":');
+const TRUNCATED = new RowKey(',"truncated":');
+const DISPATCH = new RowKey(',"dispatch":');
+const ARRIVAL = new RowKey(',"arrival":');
+const DURATION = new RowKey(',"duration":');
+const CHUNK = new RowKey(',"chunk":');
+const END = new RowKey('}\n');
+const TRUE = new RowKey('true');
+const FALSE = new RowKey('false');
+const TRAIN = new RowKey('"train"');
+const EVAL = new RowKey('"eval"');
 
 export class RowWriter {
   readonly #facts: RecordFacts;
@@ -69,59 +68,58 @@ export class RowWriter {
     const facts = this.#facts;
     // Room for everything that is not a number of unknown length, so that the writes in between need no check.
     target.reserve(ROW_BYTES + this.#kept.length + facts.idCount * 3);
-    put(target, COST);
+    target.writeKey(COST);
     this.#writeSum(target, facts.cost);
-    put(target, LINE);
+    target.writeKey(LINE);
     const lineAt = target.length;
     if (place.line !== null) target.writeDigits(place.line);
-    put(target, OFFSET);
+    target.writeKey(OFFSET);
     target.writeDigits(place.offset);
-    put(target, ID);
+    target.writeKey(ID);
     this.#writeText(target, facts.id);
     this.#writeKind(target);
     this.#writeTraceIds(target);
-    put(target, ENV);
+    target.writeKey(ENV);
     this.#writeText(target, facts.envName.length > 0 ? facts.envName : facts.envId);
-    put(target, GROUP);
+    target.writeKey(GROUP);
     this.#writeText(target, facts.groupId);
-    put(target, OK);
+    target.writeKey(OK);
     if (facts.ok < 0) writeNull(target);
-    else put(target, facts.ok === 1 ? TRUE : FALSE);
-    put(target, NUM_ERRORS);
+    else target.writeKey(facts.ok === 1 ? TRUE : FALSE);
+    target.writeKey(NUM_ERRORS);
     target.writeDigits(facts.numErrors);
-    put(target, REWARD);
+    target.writeKey(REWARD);
     this.#writeMean(target, facts.reward);
-    put(target, ADVANTAGE);
+    target.writeKey(ADVANTAGE);
     this.#writeMean(target, facts.advantage);
     this.#writeTokens(target);
     this.#writeShape(target);
     this.#writeTimes(target);
     if (place.chunk !== null) {
-      put(target, CHUNK);
+      target.writeKey(CHUNK);
       target.writeDigits(place.chunk);
     }
-    put(target, END);
-    target.writeByte(LF);
+    target.writeKey(END);
     return lineAt;
   }
 
   /** 4.1 */
   #writeKind(target: RowBuffer): void {
     const { kind, workType, runType } = this.#facts;
-    put(target, IN_KIND);
-    if (kind !== KIND.NONE) put(target, kind === KIND.TRAIN ? TRAIN : EVAL);
+    target.writeKey(IN_KIND);
+    if (kind !== KIND.NONE) target.writeKey(kind === KIND.TRAIN ? TRAIN : EVAL);
     else if (workType.length > 0) this.#writeText(target, workType);
     else if (runType.length > 0) this.#writeText(target, runType);
-    else put(target, EVAL);
+    else target.writeKey(EVAL);
   }
 
   #writeTraceIds(target: RowBuffer): void {
     const { idSpans, idCount } = this.#facts;
-    put(target, TRACE_IDS);
+    target.writeKey(TRACE_IDS);
     for (let index = 0; index < idCount; index += 1) {
       if (index > 0) target.writeByte(COMMA);
       target.writeByte(QUOTE);
-      target.writeBytes(this.#kept.bytes, idSpans[index * 2] as number, idSpans[index * 2 + 1] as number);
+      target.writeWords(this.#kept.view, idSpans[index * 2] as number, idSpans[index * 2 + 1] as number);
       target.writeByte(QUOTE);
     }
   }
@@ -130,40 +128,40 @@ export class RowWriter {
   #writeTokens(target: RowBuffer): void {
     const { storedInput, storedOutput, derivedInput, derivedOutput } = this.#facts;
     const isStored = areStored(this.#facts);
-    put(target, INPUT_TOKENS);
+    target.writeKey(INPUT_TOKENS);
     if (this.#tokens === 'derived' || (this.#tokens === 'auto' && !isStored)) {
       this.#writeInt(target, derivedInput.value, derivedInput.big);
-      put(target, OUTPUT_TOKENS);
+      target.writeKey(OUTPUT_TOKENS);
       this.#writeInt(target, derivedOutput.value, derivedOutput.big);
       return;
     }
     if (!isStored) this.#facts.notes |= NOTE.NO_STORED_TOKENS;
     this.#writeInt(target, isStored ? storedInput.value : 0, isStored ? storedInput.big : null);
-    put(target, OUTPUT_TOKENS);
+    target.writeKey(OUTPUT_TOKENS);
     this.#writeInt(target, isStored ? storedOutput.value : 0, isStored ? storedOutput.big : null);
   }
 
   /** Turns, branches and how the episode ended. */
   #writeShape(target: RowBuffer): void {
     const facts = this.#facts;
-    put(target, TURNS);
+    target.writeKey(TURNS);
     target.writeDigits(facts.turns);
-    put(target, BRANCHES);
+    target.writeKey(BRANCHES);
     target.writeDigits(facts.branches);
-    put(target, STOP);
+    target.writeKey(STOP);
     this.#writeText(target, facts.stop);
-    put(target, TRUNCATED);
-    put(target, facts.isTruncated ? TRUE : FALSE);
+    target.writeKey(TRUNCATED);
+    target.writeKey(facts.isTruncated ? TRUE : FALSE);
   }
 
   /** 4.6 */
   #writeTimes(target: RowBuffer): void {
     const facts = this.#facts;
-    put(target, DISPATCH);
+    target.writeKey(DISPATCH);
     this.#writeNumber(target, facts.dispatch);
-    put(target, ARRIVAL);
+    target.writeKey(ARRIVAL);
     this.#writeNumber(target, facts.arrival);
-    put(target, DURATION);
+    target.writeKey(DURATION);
     if (facts.hasStamps) {
       this.#writeSpan(target, facts.dispatch, facts.arrival);
       return;
@@ -197,7 +195,7 @@ export class RowWriter {
       return;
     }
     target.writeByte(QUOTE);
-    target.writeBytes(this.#kept.bytes, text.start, text.length);
+    target.writeWords(this.#kept.view, text.start, text.length);
     target.writeByte(QUOTE);
   }
 
@@ -230,8 +228,4 @@ export class RowWriter {
 /** Whether the record has both counts as integers. */
 export function areStored({ storedInput, storedOutput }: RecordFacts): boolean {
   return storedInput.isPresent && storedInput.isInt && storedOutput.isPresent && storedOutput.isInt;
-}
-
-function put(target: RowBuffer, text: Uint8Array): void {
-  target.writeBytes(text, 0, text.length);
 }

@@ -11,13 +11,61 @@ import { KeptText } from './kept-text.js';
 import { NOTE, type RowFault } from './notes.js';
 import type { NumberFact } from './number-fact.js';
 import { isText, RecordFacts, type RowOptions, TextFact } from './record-facts.js';
-import { COUNT, KIND, PARENT, STOP, TraceFacts } from './trace-facts.js';
+import { COUNT, KIND, NO_PARENT, STOP, TraceFacts } from './trace-facts.js';
 import { ValueReader } from './value-reader.js';
 
-// Local copies: under a test runner each access to an import is a call.
-const F = { ...FIELD };
+// Local constants: the compiler turns comparisons with them into a jump, and under a test runner an import is a call.
+const {
+  ADVANTAGE,
+  ARRIVAL,
+  ARRIVAL_TIME,
+  CACHED_INPUT_TOKENS,
+  CALL,
+  CALLS,
+  CALL_ERROR,
+  CALL_NODE,
+  COMPLETION_TOKENS,
+  COST,
+  DISPATCH,
+  DISPATCH_TIME,
+  ENV,
+  ENV_ID,
+  ENV_NAME,
+  ERRORS,
+  FINISH_REASON,
+  GROUP,
+  GROUP_ID,
+  ID,
+  INFO,
+  INFO_ENV_NAME,
+  INFO_GROUP_ID,
+  INFO_KIND,
+  INPUT_TOKENS,
+  MESSAGE,
+  NODE,
+  NODES,
+  OK,
+  OUTPUT_TOKENS,
+  PARENT,
+  PROMPT_TOKENS,
+  REWARDS,
+  ROLE,
+  RUN,
+  RUN_TYPE,
+  STOP_CONDITION,
+  TIMING,
+  TRACE,
+  TRACES,
+  TRACES_END,
+  TRACE_ID,
+  UNIT_KEYS,
+  USAGE,
+  WORK,
+  WORK_TYPE,
+} = FIELD;
 const { ARRAY, ESCAPED, FALSE, INT, NON_FINITE, NULL, NUMBER, OBJECT, RAW, STRING, TOO_LARGE, TRUE } = TYPE;
 const ENTRY_WORDS = TAPE_ENTRY_WORDS;
+const { DUPLICATE_KEY } = NOTE;
 const isUtf8Bytes = isUtf8;
 
 const TRAIN = Buffer.from('train');
@@ -127,6 +175,10 @@ export class TapeFeed implements TapeSink {
     const { words, arena } = tape;
     this.#arena = arena;
     const facts = this.facts;
+    // Locals for what each entry needs; written back before the tape ends.
+    let trace = this.#trace;
+    let seen = this.#seen;
+    let seenHigh = this.#seenHigh;
     const wordCount = entries * ENTRY_WORDS;
     let isEnd = false;
     for (let at = 0; at < wordCount; at += ENTRY_WORDS) {
@@ -135,211 +187,213 @@ export class TapeFeed implements TapeSink {
       const type = head >>> 8;
       const a = words[at + 1] as number;
       const b = words[at + 2] as number;
-      this.#markSeen(field);
+      if (field < 32) {
+        const bit = 1 << field;
+        if ((seen & bit) !== 0) facts.notes |= DUPLICATE_KEY;
+        seen |= bit;
+      } else {
+        const bit = 1 << (field - 32);
+        if ((seenHigh & bit) !== 0) facts.notes |= DUPLICATE_KEY;
+        seenHigh |= bit;
+      }
       switch (field) {
-        case F.NODE:
-          this.#seen &= ~IN_NODE;
+        case NODE:
+          seen &= ~IN_NODE;
           this.#isAssistant = false;
-          this.#trace.addNode();
+          trace.addNode();
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.PARENT:
-          if (type === INT) this.#trace.setParent(a);
+        case PARENT:
+          if (type === INT) trace.setParent(a);
           else this.#rareParent(type, a, b);
           break;
-        case F.MESSAGE:
-          this.#seen &= ~IN_MESSAGE;
+        case MESSAGE:
+          seen &= ~IN_MESSAGE;
           this.#setAssistant(false);
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.ROLE:
+        case ROLE:
           this.#setAssistant(this.#isString(type, a, b, ASSISTANT));
           break;
-        case F.CALL:
-          this.#seen &= ~IN_CALL;
-          this.#seenHigh &= ~IN_CALL_HIGH;
-          if (type === OBJECT) this.#trace.addCall();
+        case CALL:
+          seen &= ~IN_CALL;
+          seenHigh &= ~IN_CALL_HIGH;
+          if (type === OBJECT) trace.addCall();
           else this.#odd(type);
           break;
-        case F.CALL_NODE:
-          this.#trace.callNodes[this.#trace.callCount - 1] = type === INT ? a : this.#rareIndex(type, a, b);
+        case CALL_NODE:
+          trace.callNodes[trace.callCount - 1] = type === INT ? a : this.#rareIndex(type, a, b);
           break;
-        case F.FINISH_REASON:
-          this.#trace.isCutByLength[this.#trace.callCount - 1] = this.#isString(type, a, b, LENGTH) ? 1 : 0;
+        case FINISH_REASON:
+          trace.isCutByLength[trace.callCount - 1] = this.#isString(type, a, b, LENGTH) ? 1 : 0;
           break;
-        case F.CALL_ERROR:
-          this.#trace.hasError[this.#trace.callCount - 1] = type === NULL || type === NON_FINITE ? 0 : 1;
+        case CALL_ERROR:
+          trace.hasError[trace.callCount - 1] = type === NULL || type === NON_FINITE ? 0 : 1;
           if (type === NON_FINITE) this.#odd(type);
           break;
-        case F.USAGE:
-          this.#seenHigh &= ~IN_USAGE_HIGH;
-          this.#trace.clearUsage();
-          if (type === OBJECT) this.#trace.hasUsage[this.#trace.callCount - 1] = 1;
+        case USAGE:
+          seenHigh &= ~IN_USAGE_HIGH;
+          trace.clearUsage();
+          if (type === OBJECT) trace.hasUsage[trace.callCount - 1] = 1;
           else this.#odd(type);
           break;
-        case F.PROMPT_TOKENS:
+        case PROMPT_TOKENS:
           this.#count(COUNT.PROMPT, type, a, b);
           break;
-        case F.COMPLETION_TOKENS:
+        case COMPLETION_TOKENS:
           this.#count(COUNT.COMPLETION, type, a, b);
           break;
-        case F.CACHED_INPUT_TOKENS:
+        case CACHED_INPUT_TOKENS:
           this.#count(COUNT.CACHED, type, a, b);
           break;
-        case F.COST:
+        case COST:
           this.#cost(type, a, b);
           break;
-        case F.TRACE:
+        case TRACE:
           this.#foldListed();
-          this.#seen &= ~IN_TRACE;
-          this.#seenHigh = 0;
+          seen &= ~IN_TRACE;
+          seenHigh = 0;
           this.#listed.reset();
           this.#listedTiming.place = NOWHERE;
           this.#isListedOpen = true;
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.TRACE_ID:
+        case TRACE_ID:
           this.#traceId(type, a, b);
           break;
-        case F.NODES:
-          this.#trace.clearNodes();
+        case NODES:
+          trace.clearNodes();
           if (type !== ARRAY) this.#odd(type);
           break;
-        case F.CALLS:
-          this.#trace.clearCalls();
+        case CALLS:
+          trace.clearCalls();
           if (type !== ARRAY) this.#odd(type);
           break;
-        case F.REWARDS:
+        case REWARDS:
           this.#rewards(type, a, b);
           break;
-        case F.INFO:
-          this.#seenHigh &= ~IN_INFO_HIGH;
-          this.#trace.clearInfo();
-          if (this.#trace === this.#root) {
+        case INFO:
+          seenHigh &= ~IN_INFO_HIGH;
+          trace.clearInfo();
+          if (trace === this.#root) {
             this.#infoEnvName.length = -1;
             this.#infoGroupId.length = -1;
           }
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.INFO_KIND:
-          this.#trace.kind = this.#kind(type, a, b);
+        case INFO_KIND:
+          trace.kind = this.#kind(type, a, b);
           break;
-        case F.DISPATCH:
-          this.#seenHigh &= ~IN_DISPATCH_HIGH;
-          this.#trace.dispatch.clear();
+        case DISPATCH:
+          seenHigh &= ~IN_DISPATCH_HIGH;
+          trace.dispatch.clear();
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.DISPATCH_TIME:
-          this.#number(this.#trace.dispatch, type, a, b);
+        case DISPATCH_TIME:
+          this.#number(trace.dispatch, type, a, b);
           break;
-        case F.ARRIVAL:
-          this.#seenHigh &= ~IN_ARRIVAL_HIGH;
-          this.#trace.arrival.clear();
+        case ARRIVAL:
+          seenHigh &= ~IN_ARRIVAL_HIGH;
+          trace.arrival.clear();
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.ARRIVAL_TIME:
-          this.#number(this.#trace.arrival, type, a, b);
+        case ARRIVAL_TIME:
+          this.#number(trace.arrival, type, a, b);
           break;
-        case F.ADVANTAGE:
-          this.#number(this.#trace.advantage, type, a, b);
+        case ADVANTAGE:
+          this.#number(trace.advantage, type, a, b);
           break;
-        case F.INFO_ENV_NAME:
-          if (this.#trace === this.#root) this.#text(this.#infoEnvName, type, a, b);
+        case INFO_ENV_NAME:
+          if (trace === this.#root) this.#text(this.#infoEnvName, type, a, b);
           break;
-        case F.INFO_GROUP_ID:
-          if (this.#trace === this.#root) this.#text(this.#infoGroupId, type, a, b);
+        case INFO_GROUP_ID:
+          if (trace === this.#root) this.#text(this.#infoGroupId, type, a, b);
           break;
-        case F.STOP_CONDITION:
+        case STOP_CONDITION:
           this.#stop(type, a, b);
           break;
-        case F.TIMING:
+        case TIMING:
           this.#timing.place = type === RAW ? IN_ARENA : NOWHERE;
           this.#timing.start = a;
           this.#timing.length = b;
           if (type !== RAW) this.#oddOrTooLarge(type);
           break;
-        case F.ID:
+        case ID:
           this.#text(facts.id, type, a, b);
           break;
-        case F.ENV:
-          this.#seen &= ~IN_ENV;
+        case ENV:
+          seen &= ~IN_ENV;
           facts.envId.length = -1;
           facts.envName.length = -1;
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.ENV_ID:
+        case ENV_ID:
           this.#text(facts.envId, type, a, b);
           break;
-        case F.ENV_NAME:
+        case ENV_NAME:
           this.#text(facts.envName, type, a, b);
           break;
-        case F.GROUP:
-          this.#seen &= ~IN_GROUP;
+        case GROUP:
+          seen &= ~IN_GROUP;
           facts.groupId.length = -1;
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.GROUP_ID:
+        case GROUP_ID:
           this.#text(facts.groupId, type, a, b);
           break;
-        case F.RUN:
-          this.#seen &= ~IN_RUN;
+        case RUN:
+          seen &= ~IN_RUN;
           facts.runType.length = -1;
           facts.workType.length = -1;
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.RUN_TYPE:
+        case RUN_TYPE:
           this.#text(facts.runType, type, a, b);
           break;
-        case F.WORK:
-          this.#seen &= ~IN_WORK;
+        case WORK:
+          seen &= ~IN_WORK;
           facts.workType.length = -1;
           if (type !== OBJECT) this.#odd(type);
           break;
-        case F.WORK_TYPE:
+        case WORK_TYPE:
           this.#text(facts.workType, type, a, b);
           break;
-        case F.OK:
+        case OK:
           facts.ok = type === TRUE ? 1 : type === FALSE ? 0 : -1;
           if (facts.ok < 0) this.#odd(type);
           break;
-        case F.ERRORS:
+        case ERRORS:
           facts.numErrors = type === ARRAY ? a : 0;
           if (type !== ARRAY) this.#odd(type);
           break;
-        case F.TRACES:
+        case TRACES:
+          this.#rootSeen = seen;
+          this.#rootSeenHigh = seenHigh;
           this.#enterTraces(type);
+          trace = this.#trace;
           break;
-        case F.TRACES_END:
+        case TRACES_END:
           this.#foldListed();
           this.#enterRoot();
-          this.#seen = (this.#seen & ~IN_TRACE) | (this.#rootSeen & IN_TRACE);
-          this.#seenHigh = this.#rootSeenHigh;
+          trace = this.#trace;
+          seen = (seen & ~IN_TRACE) | (this.#rootSeen & IN_TRACE);
+          seenHigh = this.#rootSeenHigh;
           break;
-        case F.INPUT_TOKENS:
+        case INPUT_TOKENS:
           this.#number(facts.storedInput, type, a, b);
           break;
-        case F.OUTPUT_TOKENS:
+        case OUTPUT_TOKENS:
           this.#number(facts.storedOutput, type, a, b);
           break;
-        case F.UNIT_KEYS:
+        case UNIT_KEYS:
           this.#endRecord(a);
           isEnd = true;
           break;
       }
     }
+    this.#seen = seen;
+    this.#seenHigh = seenHigh;
     if (!isEnd) this.#keepTimings();
-  }
-
-  #markSeen(field: number): void {
-    if (field < 32) {
-      const bit = 1 << field;
-      if ((this.#seen & bit) !== 0) this.facts.notes |= NOTE.DUPLICATE_KEY;
-      this.#seen |= bit;
-    } else {
-      const bit = 1 << (field - 32);
-      if ((this.#seenHigh & bit) !== 0) this.facts.notes |= NOTE.DUPLICATE_KEY;
-      this.#seenHigh |= bit;
-    }
   }
 
   #enterRoot(): void {
@@ -356,8 +410,6 @@ export class TapeFeed implements TapeSink {
     }
     this.#trace = this.#listed;
     this.#timing = this.#listedTiming;
-    this.#rootSeen = this.#seen;
-    this.#rootSeenHigh = this.#seenHigh;
   }
 
   #foldListed(): void {
@@ -582,7 +634,7 @@ export class TapeFeed implements TapeSink {
   #rareParent(type: number, a: number, b: number): void {
     const trace = this.#trace;
     if (type === NULL || type === NON_FINITE) {
-      trace.setParent(PARENT.NULL);
+      trace.setParent(NO_PARENT.NULL);
       this.#odd(type);
       return;
     }

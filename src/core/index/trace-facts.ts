@@ -12,7 +12,7 @@ export const KIND = { NONE: 0, TRAIN: 1, EVAL: 2 } as const;
 export const STOP = { ABSENT: 0, NULL: 1, TEXT: 2 } as const;
 
 /** Values in `parents` that are no index. */
-export const PARENT = { ABSENT: -1, NULL: -2, ODD: -3 } as const;
+export const NO_PARENT = { ABSENT: -1, NULL: -2, ODD: -3 } as const;
 
 /** Which count of a usage. */
 export const COUNT = { PROMPT: 0, COMPLETION: 1, CACHED: 2 } as const;
@@ -92,21 +92,21 @@ export class TraceFacts {
       grown.set(this.parents);
       this.parents = grown;
     }
-    this.parents[node] = PARENT.ABSENT;
+    this.parents[node] = NO_PARENT.ABSENT;
     this.nodeCount = node + 1;
   }
 
-  /** Sets the parent of the last node: an index or a value of PARENT. */
+  /** Sets the parent of the last node: an index or a value of NO_PARENT. */
   setParent(parent: number): void {
     const node = this.nodeCount - 1;
     // A repeated key takes the place of what it said before.
-    if (this.parents[node] === PARENT.ODD) this.oddParents.pop();
+    if (this.parents[node] === NO_PARENT.ODD) this.oddParents.pop();
     this.parents[node] = parent;
   }
 
   /** @param key equal for values that are equal in Python */
   setOddParent(key: string): void {
-    this.setParent(PARENT.ODD);
+    this.setParent(NO_PARENT.ODD);
     this.oddParents.push(key);
   }
 
