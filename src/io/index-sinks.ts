@@ -1,7 +1,8 @@
 /** Where rebuilt rows go: into a file that is published whole, into a comparison, or to whoever reads them. */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import type { IndexComparison } from '../core/index/compare.js';
 import { IndexCheck } from './index-check.js';
+import type { IndexMark } from './index-state.js';
 import { FileDraft } from './publish-file.js';
 
 /** What became of the rows. */
@@ -15,20 +16,23 @@ export type RowSink = {
   /** `count` rows as they stand in a file, or 0 for a header. `expectedBytes`: of all rows, as far as it can be told. */
   add(rows: Uint8Array, count: number, expectedBytes: number | null): Promise<void>;
   end(): Promise<SinkResult>;
-  /** Ends it without a result; nothing that was there is touched. */
-  discard(): Promise<void>;
+  /** Ends it without a result; nothing that was there is touched. With `keepsDraft` a later command can go on. */
+  discard(keepsDraft: boolean): Promise<void>;
 };
 
 const COMPARE_BYTES = 1_048_576;
 
 /** Writes a file; one that would be the same as before is left as it is. */
 export class FileSink implements RowSink {
-  readonly #draft: FileDraft;
+  readonly path: string;
+  /** For whoever notes how far it came. */
+  readonly draft: FileDraft;
   readonly #old: SameSoFar;
   #rows = 0;
 
   private constructor(draft: FileDraft, path: string) {
-    this.#draft = draft;
+    this.path = path;
+    this.draft = draft;
     this.#old = new SameSoFar(path);
   }
 
@@ -37,23 +41,43 @@ export class FileSink implements RowSink {
     return new FileSink(await FileDraft.create(path), path);
   }
 
+  /**
+   * Goes on behind the first `bytes`, `rows` of them, that lie in a draft left behind or in the file itself.
+   * @throws PrlError as FileDraft.create
+   */
+  static async resume(path: string, from: IndexMark, bytes: number, rows: number): Promise<FileSink> {
+    const draft = from.isDraft ? await FileDraft.adopt(path, from.path, bytes) : await FileDraft.create(path);
+    const sink = new FileSink(draft, path);
+    for await (const part of firstBytes(from.isDraft ? draft.draftPath : from.path, bytes)) {
+      if (from.isDraft) sink.#old.compare(part);
+      else await sink.add(part, 0, null);
+    }
+    sink.#rows = rows;
+    return sink;
+  }
+
   async add(rows: Uint8Array, count: number, expectedBytes: number | null): Promise<void> {
     this.#old.compare(rows);
-    await this.#draft.write(rows, expectedBytes);
+    await this.draft.write(rows, expectedBytes);
     this.#rows += count;
   }
 
   async end(): Promise<SinkResult> {
     const isSame = this.#old.end();
-    if (isSame) await this.#draft.discard();
-    else await this.#draft.publish();
+    if (isSame) await this.draft.discard();
+    else await this.draft.publish();
     return { rowsWritten: this.#rows, changed: !isSame, check: null };
   }
 
-  async discard(): Promise<void> {
+  async discard(keepsDraft: boolean): Promise<void> {
     this.#old.end();
-    await this.#draft.discard();
+    await (keepsDraft ? this.draft.leave() : this.draft.discard());
   }
+}
+
+async function* firstBytes(path: string, bytes: number): AsyncGenerator<Uint8Array, void> {
+  if (bytes === 0) return;
+  for await (const part of createReadStream(path, { end: bytes - 1, highWaterMark: COMPARE_BYTES })) yield part;
 }
 
 /** Tells whether what is written is what a file already holds. */

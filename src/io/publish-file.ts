@@ -36,8 +36,7 @@ export class FileDraft {
    * @throws PrlError `PRL_ERR_LIMIT` without room, `PRL_ERR_USAGE` when the directory takes no files
    */
   static async create(path: string): Promise<FileDraft> {
-    const name = `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}${DRAFT_SUFFIX}`;
-    const draftPath = (await isSpecial(path)) ? path : join(dirname(path), name);
+    const draftPath = (await isSpecial(path)) ? path : draftOf(path);
     if (draftPath !== path) await sweep(path);
     try {
       const handle = await open(draftPath, 'w', 0o666);
@@ -48,6 +47,43 @@ export class FileDraft {
     }
   }
 
+  /**
+   * Goes on with the draft of a process that was killed, of which the first `bytes` count. It gets a name of this
+   * process. @throws PrlError as `create`
+   */
+  static async adopt(path: string, oldDraft: string, bytes: number): Promise<FileDraft> {
+    const draftPath = draftOf(path);
+    try {
+      await rename(oldDraft, draftPath);
+      const handle = await open(draftPath, 'r+');
+      await handle.truncate(bytes);
+      const draft = new FileDraft(path, draftPath, handle);
+      draft.#writtenBytes = bytes;
+      return draft;
+    } catch (error) {
+      throw writeFailure(path, error, null);
+    }
+  }
+
+  /** Where the draft lies until it is published. */
+  get draftPath(): string {
+    return this.#draftPath;
+  }
+
+  /** Makes what was written survive a crash. @throws PrlError as `write` */
+  async sync(): Promise<void> {
+    try {
+      await this.#handle.datasync();
+    } catch (error) {
+      throw writeFailure(this.#path, error, null);
+    }
+  }
+
+  /** Ends it with the draft left for a later `adopt`. */
+  async leave(): Promise<void> {
+    await this.#handle.close().catch(() => {}); // closed already
+  }
+
   get writtenBytes(): number {
     return this.#writtenBytes;
   }
@@ -56,7 +92,8 @@ export class FileDraft {
   async write(bytes: Uint8Array, expectedBytes: number | null = null): Promise<void> {
     try {
       for (let at = 0; at < bytes.length; ) {
-        const { bytesWritten } = await this.#handle.write(bytes, at, bytes.length - at);
+        const position = this.#draftPath === this.#path ? null : this.#writtenBytes;
+        const { bytesWritten } = await this.#handle.write(bytes, at, bytes.length - at, position);
         at += bytesWritten;
         this.#writtenBytes += bytesWritten;
       }
@@ -87,6 +124,12 @@ export class FileDraft {
     await this.#handle.close().catch(() => {}); // closed already by a publish that failed
     if (this.#draftPath !== this.#path) await unlink(this.#draftPath).catch(() => {}); // already renamed
   }
+}
+
+/** A name that no other process takes. */
+function draftOf(path: string): string {
+  const name = `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}${DRAFT_SUFFIX}`;
+  return join(dirname(path), name);
 }
 
 /** Drafts of processes that are no more. Another machine's pid may look dead here, so a young draft stays. */

@@ -2,6 +2,7 @@
 import { NOTE } from '../core/index/notes.js';
 import type { RowBuffer } from '../core/index/row-buffer.js';
 import type { RowBuilder } from '../core/index/row-builder.js';
+import { hashId } from '../core/index/seen-ids.js';
 import type { OddityKind, RowFault, RowMaker } from '../core/index/segment-scan.js';
 import type { RecordTape } from '../core/scan/record-tape.js';
 import type { RecordUnit } from '../core/scan/types.js';
@@ -81,24 +82,10 @@ export class RowRecords implements RowMaker {
     return batch;
   }
 
-  /** Two rounds of FNV-1a with different starts; never both 0, which says that there is no id. */
   #noteId(at: number): void {
     const { id } = this.#builder;
-    let high = 0;
-    let low = 0;
-    if (id !== null) {
-      high = 0x811c9dc5;
-      low = 0x1b873593;
-      for (let index = 0; index < id.length; index += 1) {
-        const byte = id[index] as number;
-        high = Math.imul(high ^ byte, 0x01000193);
-        low = Math.imul(low ^ byte, 0x85ebca6b);
-        low ^= low >>> 13;
-      }
-      if (high === 0 && low === 0) low = 1;
-    }
-    this.#idHashes[at] = high;
-    this.#idHashes[at + 1] = low;
+    if (id === null) this.#idHashes.fill(0, at, at + 2);
+    else hashId(id, this.#idHashes, at);
   }
 
   #grow(): void {

@@ -5,23 +5,24 @@
 import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { relative, sep } from 'node:path';
+import type { Environment } from '../core/environment.js';
 import { PrlError } from '../core/errors.js';
-import { RowNumberer } from '../core/index/number-rows.js';
 import type { IndexOutcome, StreamOutcome } from '../core/index/outcome.js';
 import { SEGMENT_BYTES } from '../core/index/segments.js';
 import type { IndexSnapshot } from '../core/snapshot.js';
 import { CheckSink, FileSink, HandOnSink, type RowSink } from './index-sinks.js';
-import { createHeader, EffectiveFilter } from './index-synthetic.js';
+import { IndexState, type Resume } from './index-state.js';
 import { refuseWriter } from './index-writer.js';
+import { findPlaces } from './journal-place.js';
 import { nameRun } from './run-name.js';
 import type { Subset } from './run-rollouts.js';
 import { listStreams, type RunStream } from './run-streams.js';
 import type { Run } from './run-types.js';
 import { ScanPool } from './scan-pool.js';
-import { scanStream } from './scan-stream.js';
 import type { RowSettings } from './scan-types.js';
 import { SegmentRunner } from './segment-runner.js';
-import { StreamTally } from './stream-tally.js';
+import { StreamIndex } from './stream-index.js';
+import type { StreamTally } from './stream-tally.js';
 
 export type IndexTarget =
   /** Beside the streams. `isForced`: although a writer may be alive. */
@@ -44,6 +45,8 @@ export type RunIndexOptions = {
   /** Which copy of R1 rollouts `run` was opened with. */
   readonly subset: Subset;
   readonly onNotice: (notice: string) => void;
+  /** Where the state of runs lives; null remembers nothing, so that every indexing reads everything. */
+  readonly environment: Environment | null;
   /** The built worker; only tests that run from the sources give it. */
   readonly workerUrl?: URL;
 };
@@ -165,76 +168,79 @@ export class RunIndex {
 
   async #index(stream: RunStream, pool: ScanPool | null, signal: AbortSignal): Promise<StreamOutcome> {
     for (const notice of stream === this.#streams[0] ? [] : stream.notices) this.#options.onNotice(notice);
-    const tally = new StreamTally(stream);
-    this.#tally = tally;
-    const sink = await this.#openSink(stream, tally);
+    const index = await this.#open(stream, pool, signal);
+    this.#tally = index.tally;
+    const resume = await index.findStart();
+    if (resume !== null && (await index.isDone())) return await this.#unchanged(stream, index, resume);
+    const sink = await this.#openSink(stream, index.tally, resume);
     try {
-      await this.#scan(stream, tally, sink, pool, signal);
+      await index.scan(sink);
       // Somebody may have started to write meanwhile, and would go on writing into the file that is replaced.
       await this.#refuseWriters([stream]);
       const result = await sink.end();
+      if (sink instanceof FileSink) await index.remember(stream.indexPath ?? sink.path);
       this.#tally = null;
       const growing = await isGrowing(stream);
-      return tally.outcome({ ...result, index: this.#indexName(stream), isComplete: true, isGrowing: growing });
+      return index.tally.outcome({ ...result, index: this.#indexName(stream), isComplete: true, isGrowing: growing });
     } catch (error) {
-      await sink.discard();
+      const isKept = signal.aborted && sink instanceof FileSink && (await index.checkpoint(sink).catch(() => false));
+      await sink.discard(isKept);
       throw error;
     }
   }
 
-  async #scan(
-    stream: RunStream,
-    tally: StreamTally,
-    sink: RowSink,
-    pool: ScanPool | null,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const isSynthetic = this.#options.run.tracesDirectory === null;
-    if (isSynthetic) await sink.add(this.#header(stream), 0, null);
-    const numberer = new RowNumberer();
-    const filter = this.#options.subset === 'both' ? new EffectiveFilter() : null;
-    const totalBytes = sumBytes(stream.files);
-    let writtenBytes = 0;
-    const parts = scanStream(stream.files, {
-      settings: this.#settings,
-      holds: stream.holds,
-      hasChunks: stream.hasChunks,
-      runner: new SegmentRunner(),
-      pool: stream.holds === 'episodes' ? pool : null,
-      signal,
-      onProgress: (bytes) => {
-        this.#scannedBytes += bytes;
+  async #open(stream: RunStream, pool: ScanPool | null, signal: AbortSignal): Promise<StreamIndex> {
+    const { run, target, subset, environment } = this.#options;
+    // Rows of annotations are made the slow way, which starts from the beginning.
+    const remembers = target.kind === 'in-place' && stream.holds === 'episodes' && environment !== null;
+    const place = remembers ? (await findPlaces(run.root, environment)).writable : null;
+    return new StreamIndex({
+      run,
+      stream,
+      subset,
+      state: place === null ? null : new IndexState(place, stream),
+      scan: {
+        settings: this.#settings,
+        holds: stream.holds,
+        hasChunks: stream.hasChunks,
+        runner: new SegmentRunner(),
+        pool: stream.holds === 'episodes' ? pool : null,
+        signal,
+        onProgress: (bytes) => {
+          this.#scannedBytes += bytes;
+        },
       },
     });
-    for await (const part of parts) {
-      const kept = filter === null ? part : filter.filter(part, numberer.line);
-      tally.add(kept, numberer.line);
-      const rows = numberer.number(kept.result.rows, kept.result.lineAt);
-      writtenBytes += rows.length;
-      const expected = tally.bytes > 0 && totalBytes > 0 ? Math.ceil((writtenBytes / tally.bytes) * totalBytes) : null;
-      await sink.add(rows, kept.result.counts.records, expected);
-    }
-    const trailer = filter?.trailer() ?? null;
-    if (trailer !== null && isSynthetic) await sink.add(trailer, 0, null);
   }
 
-  async #openSink(stream: RunStream, tally: StreamTally): Promise<RowSink> {
+  /** Nothing was added since the index was written, and nobody touched it. */
+  async #unchanged(stream: RunStream, { tally }: StreamIndex, resume: Resume): Promise<StreamOutcome> {
+    tally.restore(resume, new Uint32Array(0));
+    this.#tally = null;
+    const result = { rowsWritten: resume.line - 1, changed: false, check: null };
+    return tally.outcome({
+      ...result,
+      index: this.#indexName(stream),
+      isComplete: true,
+      isGrowing: await isGrowing(stream),
+    });
+  }
+
+  async #openSink(stream: RunStream, tally: StreamTally, resume: Resume | null): Promise<RowSink> {
     const { target } = this.#options;
     switch (target.kind) {
       case 'rows':
         return new HandOnSink(target.write);
       case 'file':
         return FileSink.create(target.path);
-      case 'in-place':
-        return FileSink.create(stream.indexPath as string);
+      case 'in-place': {
+        const path = stream.indexPath as string;
+        if (resume === null) return FileSink.create(path);
+        return FileSink.resume(path, resume.state.index, resume.indexBytes, resume.line - 1);
+      }
       case 'check':
         return new CheckSink(target.path ?? (stream.indexPath as string), (chunk) => tally.extentOf(chunk));
     }
-  }
-
-  #header(stream: RunStream): Uint8Array {
-    const { run, subset } = this.#options;
-    return createHeader({ run, subset, mode: this.#settings.mode, files: stream.files });
   }
 
   #indexName(stream: RunStream): string | null {

@@ -21,6 +21,8 @@ export type ScanOptions = {
   readonly runner: SegmentRunner;
   /** Null scans on this thread. */
   readonly pool: ScanPool | null;
+  /** Uncompressed offset of the line in the first file to begin with; default 0. */
+  readonly startOffset?: number;
   readonly signal: AbortSignal;
   /** Uncompressed bytes scanned on this thread since the last call; the pool tells its own. */
   readonly onProgress: (bytes: number) => void;
@@ -32,6 +34,8 @@ export type ScanPart = {
   readonly result: SegmentResult;
   /** The file ends here. */
   readonly isLast: boolean;
+  /** Whether a later scan can go on behind this part. */
+  readonly canResume: boolean;
 };
 
 /** Bytes scanned before this thread looks at signals and screens again: a few milliseconds. */
@@ -43,33 +47,42 @@ const AHEAD = 2;
 /** @throws the reason of the signal; Error for a bug in a thread */
 export async function* scanStream(files: readonly ChunkFile[], options: ScanOptions): AsyncGenerator<ScanPart, void> {
   if (options.pool !== null) yield* scanInPool(files, options, options.pool);
-  else for (const file of files) yield* scanHere(file, openAs(options, file), options);
+  else for (const file of files) yield* scanHere(file, openAs(options, file), startOf(file, files, options), options);
 }
 
 /** One file, on this thread. */
-async function* scanHere(file: ChunkFile, opened: OpenedForScan, options: ScanOptions): AsyncGenerator<ScanPart, void> {
+async function* scanHere(
+  file: ChunkFile,
+  opened: OpenedForScan,
+  start: number,
+  options: ScanOptions,
+): AsyncGenerator<ScanPart, void> {
   const { runner, settings, signal, onProgress } = options;
   if (opened.kind === 'slow') {
+    // Marks are made behind such a file, never inside it.
+    if (start > 0) return;
     for await (const result of scanSlowly(file, options)) {
       signal.throwIfAborted();
       onProgress(bytesOf(result));
-      yield { file, result, isLast: false };
+      yield { file, result, isLast: false, canResume: false };
     }
-    yield { file, result: emptyResult([], 0), isLast: true };
+    yield { file, result: emptyResult([], 0), isLast: true, canResume: true };
     return;
   }
   if (opened.kind === 'lost') {
-    yield { file, result: lostResult(file, opened), isLast: true };
+    yield { file, result: lostResult(file, opened), isLast: true, canResume: false };
     return;
   }
   const { chunk } = opened;
   try {
-    const scan = runner.open({ chunk, segment: { start: 0, end: chunk.bytes }, unit: null, settings });
+    const unit = start === 0 ? null : findUnit(chunk, options);
+    const segment = { start: behindOf(start), end: chunk.bytes };
+    const scan = runner.open({ chunk, segment, unit, settings });
     for (let isMore = true; isMore; ) {
       const before = scan.position;
       isMore = scan.step(STEP_BYTES);
       onProgress(scan.position - before);
-      yield { file, result: runner.take(scan), isLast: !isMore };
+      yield { file, result: runner.take(scan), isLast: !isMore, canResume: true };
       await turn();
       signal.throwIfAborted();
     }
@@ -85,7 +98,7 @@ function openAs({ holds, hasChunks }: ScanOptions, file: ChunkFile): OpenedForSc
 
 type Planned =
   | { readonly kind: 'segment'; readonly file: ChunkFile; readonly job: SegmentJob; readonly isLast: boolean }
-  | { readonly kind: 'here'; readonly file: ChunkFile; readonly opened: OpenedForScan };
+  | { readonly kind: 'here'; readonly file: ChunkFile; readonly start: number; readonly opened: OpenedForScan };
 
 async function* scanInPool(
   files: readonly ChunkFile[],
@@ -112,13 +125,15 @@ async function* scanInPool(
       if (first === undefined) break;
       const { planned, result } = first;
       if (planned.kind === 'here') {
-        yield* scanHere(planned.file, planned.opened, options);
+        yield* scanHere(planned.file, planned.opened, planned.start, options);
         continue;
       }
+      const { file, isLast } = planned;
       yield {
-        file: planned.file,
+        file,
         result: await abortable(result as Promise<SegmentResult>, options.signal),
-        isLast: planned.isLast,
+        isLast,
+        canResume: true,
       };
       if (planned.isLast) {
         open.delete(planned.job.chunk.descriptor);
@@ -128,6 +143,9 @@ async function* scanInPool(
   } finally {
     // A thread that still reads finds its descriptor closed, and its pool is being closed as well.
     for (const descriptor of open) closeSync(descriptor);
+    for (const { planned } of ahead) {
+      if (planned.kind === 'here' && planned.opened.kind === 'open') closeSync(planned.opened.chunk.descriptor);
+    }
   }
 }
 
@@ -135,18 +153,32 @@ async function* scanInPool(
 function* planSegments(files: readonly ChunkFile[], options: ScanOptions): Generator<Planned, void> {
   for (const file of files) {
     const opened = openAs(options, file);
-    if (opened.kind !== 'open' || opened.chunk.bytes === 0) {
-      yield { kind: 'here', file, opened };
+    const start = startOf(file, files, options);
+    if (opened.kind !== 'open' || opened.chunk.bytes <= start) {
+      yield { kind: 'here', file, start, opened };
       continue;
     }
     const { chunk, borders } = opened;
-    const segments = cutSegments(chunk.bytes, borders === null ? SEGMENT_BYTES : SEALED_SEGMENT_BYTES, borders);
-    const unit = segments.length === 1 ? null : findUnit(chunk, options);
+    const all = cutSegments(chunk.bytes, borders === null ? SEGMENT_BYTES : SEALED_SEGMENT_BYTES, borders);
+    const segments = all
+      .filter(({ end }) => end > start)
+      .map((segment) => ({ ...segment, start: Math.max(segment.start, behindOf(start)) }));
+    const unit = all.length === 1 ? null : findUnit(chunk, options);
     for (const [index, segment] of segments.entries()) {
       const job = { chunk, segment, unit, settings: options.settings };
       yield { kind: 'segment', file, job, isLast: index === segments.length - 1 };
     }
   }
+}
+
+/** Where to begin in a file. */
+function startOf(file: ChunkFile, files: readonly ChunkFile[], { startOffset = 0 }: ScanOptions): number {
+  return file === files[0] ? startOffset : 0;
+}
+
+/** A segment owns the lines behind its start, so it starts on the LF before the first of them. */
+function behindOf(lineStart: number): number {
+  return Math.max(0, lineStart - 1);
 }
 
 /** What the first record of a chunk is, which decides about all others before the threads part. */

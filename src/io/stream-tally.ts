@@ -3,6 +3,7 @@ import type { RepeatedEpisode, StreamOutcome } from '../core/index/outcome.js';
 import { SeenIds } from '../core/index/seen-ids.js';
 import type { Oddity, OddityKind } from '../core/index/segment-scan.js';
 import type { Damage } from '../core/scan/types.js';
+import type { Resume, SavedState } from './index-state.js';
 import type { RunStream } from './run-streams.js';
 import { bytesOf, type ScanPart } from './scan-stream.js';
 
@@ -20,6 +21,7 @@ export class StreamTally {
   readonly #extents = new Map<number, number>();
   #episodes = 0;
   #bytes = 0;
+  #resumedBytes = 0;
   #tokenDifferences = 0;
   /** Of the chunk at hand. */
   #chunkBytes = 0;
@@ -28,6 +30,30 @@ export class StreamTally {
   constructor(stream: RunStream) {
     this.#stream = stream;
     this.#damaged = [...stream.damage];
+  }
+
+  /**
+   * Takes over what an earlier indexing found before the point where this one goes on.
+   * `idHashes` are those of the rows that stay.
+   */
+  restore({ state, marks, fileIndex, offset, line }: Resume, idHashes: Uint32Array): void {
+    const files = this.#stream.files;
+    const isBefore = (chunk: number, at: number): boolean => {
+      const index = files.findIndex((file) => file.chunk === chunk);
+      return index >= 0 && (index < fileIndex || (index === fileIndex && at < offset));
+    };
+    for (const damage of state.damaged) if (isBefore(damage.chunk, damage.offset)) this.#damaged.push(damage);
+    this.#oddities.push(...state.oddities.filter(({ chunk, offset: at }) => isBefore(chunk, at)));
+    for (const [index, mark] of marks.entries()) {
+      this.#bytes += mark.bytes;
+      this.#tokenDifferences += mark.tokenDifferences;
+      this.#addOddities(mark.oddityCounts);
+      if (index < fileIndex || offset === 0) this.#extents.set(mark.chunk, mark.bytes);
+    }
+    this.#resumedBytes = this.#bytes;
+    this.#chunkBytes = offset;
+    this.#episodes = line - 1;
+    this.#noteIds(idHashes, 1);
   }
 
   get episodes(): number {
@@ -40,6 +66,12 @@ export class StreamTally {
 
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** What a later indexing takes over. */
+  get findings(): Pick<SavedState, 'damaged' | 'oddities'> {
+    const listed = new Set(this.#stream.damage);
+    return { damaged: this.#damaged.filter((damage) => !listed.has(damage)), oddities: this.#oddities };
   }
 
   /** Uncompressed bytes of a chunk that was scanned; null for any other number. */
@@ -60,9 +92,7 @@ export class StreamTally {
     this.#tokenDifferences += tokenDifferences;
     for (const one of damage) this.#damaged.push(one);
     this.#oddities.push(...oddities.slice(0, MAX_LISTED - this.#oddities.length));
-    for (const [kind, count] of Object.entries(oddityCounts) as [OddityKind, number][]) {
-      this.#oddityCounts[kind] = (this.#oddityCounts[kind] ?? 0) + count;
-    }
+    this.#addOddities(oddityCounts);
     this.#noteIds(idHashes, line);
     if (openLineOffset !== null) this.#openLine = { chunk: file.chunk, offset: openLineOffset };
     if (!isLast) return;
@@ -85,6 +115,7 @@ export class StreamTally {
       holds,
       episodes: this.#episodes,
       bytes: this.#bytes,
+      resumedBytes: this.#resumedBytes,
       chunks: files.length,
       sealed: files.filter(({ form }) => form === 'sealed').length,
       torn,
@@ -106,6 +137,12 @@ export class StreamTally {
         ({ kind, chunk, offset }) => kind === 'torn' && chunk === open.chunk && offset === open.offset,
       ) ?? null
     );
+  }
+
+  #addOddities(counts: Readonly<Partial<Record<OddityKind, number>>>): void {
+    for (const [kind, count] of Object.entries(counts) as [OddityKind, number][]) {
+      this.#oddityCounts[kind] = (this.#oddityCounts[kind] ?? 0) + count;
+    }
   }
 
   #noteIds(idHashes: Uint32Array, firstLine: number): void {

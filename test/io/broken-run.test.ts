@@ -29,6 +29,7 @@ async function indexOf(directory: string, isStrict: boolean): Promise<{ rows: Pl
     mode: null,
     isStrict,
     subset: 'all',
+    environment: null,
     onNotice: () => {},
   });
   const { streams } = await index.run(new AbortController().signal);

@@ -19,6 +19,8 @@ export type StreamOutcome = {
   readonly episodes: number;
   /** All that was read: records, damage and blank lines. */
   readonly bytes: number;
+  /** The part of `bytes` that an earlier command had settled, and this one took over. */
+  readonly resumedBytes: number;
   readonly chunks: number;
   readonly sealed: number;
   /** 0 when nothing was written. */

@@ -49,3 +49,20 @@ export class SeenIds {
     }
   }
 }
+
+/**
+ * Writes the hash of an id as two words: two rounds of FNV-1a that mix differently. Never both 0, which is what a row
+ * without an id has.
+ */
+export function hashId(id: Uint8Array, target: Uint32Array, at: number): void {
+  let high = 0x811c9dc5;
+  let low = 0x1b873593;
+  for (let index = 0; index < id.length; index += 1) {
+    const byte = id[index] as number;
+    high = Math.imul(high ^ byte, 0x01000193);
+    low = Math.imul(low ^ byte, 0x85ebca6b);
+    low ^= low >>> 13;
+  }
+  target[at] = high;
+  target[at + 1] = high === 0 && low === 0 ? 1 : low;
+}
