@@ -8,7 +8,7 @@
 import { failInString } from './fault';
 import { BACKSLASH, COLON, KEY_DECODED, KEY_TABLES, KEY_TEXT, QUOTE, SPACE } from './layout';
 import { skipString, stopsOf } from './skip';
-import { border, refill } from './window';
+import { settle } from './window';
 
 const SLOT_BYTES: usize = 128;
 const SLOT_BITS: i32 = 6;
@@ -225,10 +225,6 @@ function knownKey(table: usize): usize {
 
 function giveUp(): void {
   decoded = KEY_BYTES + 1;
-}
-
-function settle(at: usize): usize {
-  return at === border ? refill(at) : at;
 }
 
 function hexValue(byte: u32): u32 {

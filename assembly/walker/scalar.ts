@@ -21,7 +21,7 @@ import {
   ZERO,
 } from './layout';
 import { skipContainer, skipString, stopsOf } from './skip';
-import { border, refill } from './window';
+import { border, refill, settle } from './window';
 
 const TRUE_WORD: u32 = 0x65757274;
 const FALS_WORD: u32 = 0x736c6166;
@@ -48,11 +48,6 @@ function skipWord(at: usize, text: usize): usize {
   }
 }
 
-/** Where the byte at `at` is once it has been pulled. */
-function settle(at: usize): usize {
-  return at === border ? refill(at) : at;
-}
-
 function skipDigits(from: usize): usize {
   let at = from;
   while (true) {
@@ -76,7 +71,8 @@ function simpleNumber(at: usize): usize {
   const text = at + sign;
   const others = ~digitsOf(text);
   const whole = ctz(others);
-  if (others === 0 || whole === 0 || (whole > 1 && load<u8>(text) === ZERO)) return 0;
+  // With 31 digits a point is the last of the 32 bytes, and nothing is known of what is behind it.
+  if (whole === 0 || whole > 30 || (whole > 1 && load<u8>(text) === ZERO)) return 0;
   wholeDigits = usize(whole);
   let bytes = whole;
   if (load<u8>(text + usize(whole)) === DOT) {

@@ -62,3 +62,8 @@ export function refill(at: usize): usize {
   moveCapture(moved);
   return moved;
 }
+
+/** Where the byte at `at` is once it has been pulled. */
+export function settle(at: usize): usize {
+  return at === border ? refill(at) : at;
+}

@@ -149,6 +149,25 @@ describe.each(WINDOWS)('with a window of %d bytes', (windowBytes) => {
     }
   });
 
+  test('reads numbers of every length', () => {
+    const digits = '1234567890'.repeat(7);
+    for (let whole = 1; whole <= 66; whole += 1) {
+      for (const fraction of [0, 1, 2, 30 - whole, 31 - whole, 32 - whole, 66].filter((length) => length >= 0)) {
+        for (const [sign, exponent] of [
+          ['', ''],
+          ['-', 'E-7'],
+        ]) {
+          const number = `${sign}${digits.slice(0, whole)}${fraction > 0 ? `.${digits.slice(0, fraction)}` : ''}${exponent}`;
+          const [found] = walk(Buffer.from(`{"x":${number},"id":${number}}`));
+          const isShort = fraction === 0 && whole <= 9 && sign === '';
+          expect(found?.tape).toEqual([`ID ${isShort ? 'INT' : 'NUMBER'} ${number}`, 'UNIT_KEYS']);
+          const [bad] = walk(Buffer.from(`{"x":${number}x}`));
+          expect(bad?.fault).toEqual({ code: FAULT.GRAMMAR, offset: 5 + number.length });
+        }
+      }
+    }
+  });
+
   test.each([63, 64, 65, 127, 128, 129, 5000])('keeps the kinds of %d open brackets apart', (depth) => {
     const kinds = Array.from({ length: depth }, (_, level) => (level * level * 7) % 5 < 2);
     const open = kinds.map((isCurly) => (isCurly ? '{"k":' : '[')).join('');
