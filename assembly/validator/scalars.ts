@@ -75,8 +75,8 @@ export function skipNumbers(from: usize, limit: usize): usize {
     if (ends === 0) return at;
     const start = ((comma | space) << 1) | 1;
     const first = (start & ~(minus | space)) | ((minus & start) << 1);
+    // Each byte that is no digit says what must stand before it; so what must follow needs no rule.
     let wrong =
-      ((first | ((minus | point) << 1)) & ~digit) |
       ((point | ends | exponent) & ~(digit << 1)) |
       (minus & ~(start | (exponent << 1))) |
       (space & ~start) |
@@ -86,7 +86,7 @@ export function skipNumbers(from: usize, limit: usize): usize {
       const behind = (digit + ((point << 1) | (exponent << 2))) & ~digit;
       wrong |= behind & point;
     }
-    if (exponent !== 0) wrong |= (digit + (exponent << 2)) & ~digit & (exponent | point);
+    if (exponent !== 0) wrong |= (digit + (exponent << 2)) & ~digit & exponent;
     const rest = clz(ends);
     if (wrong << rest !== 0) return at;
     at += 64 - <usize>rest;
@@ -103,8 +103,8 @@ export function skipNumber(at: usize): usize {
   const first = load<u8>(at) === 0x2d ? at + 1 : at;
   const low = i8x16.bitmask(i8x16.lt_u(i8x16.sub(v128.load(first), v128.load(ZEROS)), v128.load(TENS)));
   const high = i8x16.bitmask(i8x16.lt_u(i8x16.sub(v128.load(first, 16), v128.load(ZEROS)), v128.load(TENS)));
-  // One bit for each byte that is no digit. The last of the 32 always counts as one, and then the number is left.
-  let breaks = ~(<u32>low | ((<u32>high) << 16)) | 0x8000_0000;
+  // One bit for each byte that is no digit.
+  let breaks = ~(<u32>low | ((<u32>high) << 16));
   let end: u32 = ctz(breaks);
   if (end === 0 || (end > 1 && load<u8>(first) === 0x30)) return at;
   if (<u32>load<u8>(first + end) === POINT) {
@@ -124,7 +124,7 @@ export function skipNumber(at: usize): usize {
     end = ctz(breaks);
     if (end === exponent || (sign !== 0x2d && end - exponent > SAFE_EXPONENT_DIGITS)) return at;
   }
-  return end < 31 ? first + end : at;
+  return end < 32 ? first + end : at;
 }
 
 /** Behind `true`, `false` or `null` at `at`, or `at` when none of them stands there. */

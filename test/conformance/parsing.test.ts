@@ -53,7 +53,7 @@ function checkLines(texts: readonly Buffer[], pieceBytes: number): boolean[] {
   const validator = new WasmValidator(wasmModule('validator'));
   const starts: number[] = [];
   let size = PADDING.length;
-  const parts = [PADDING];
+  const parts: Buffer[] = [PADDING];
   for (const text of texts) {
     starts.push(size);
     parts.push(text, Buffer.from('\n'), PADDING);

@@ -14,6 +14,12 @@ const BAD_UTF8 = [
   [0xf5, 0x80, 0x80, 0x80],
   [0xf0, 0x9f, 0x98],
   [0xe2, 0x28, 0xa1],
+  [0xc1, 0xbf],
+  [0xe0, 0x9f, 0xbf],
+  [0xe2, 0x82, 0x28],
+  [0xf0, 0x28, 0x98, 0x80],
+  [0xf0, 0x9f, 0x28, 0x80],
+  [0xf0, 0x9f, 0x98, 0x28],
 ];
 
 const WIDE = ['\u00e9', '\u07ff', '\u0800', '\ud7ff', '\ue000', '\uffff', '\u{10000}', '\u{10ffff}', '\u2028\u007f'];
@@ -52,6 +58,16 @@ const BAD_NUMBERS = [
   '00',
   '-0-',
   '1_0',
+  'e-5',
+  '1.e-5',
+  '-e-5',
+  '1e-5e-5',
+  '1e-5.5',
+  '1e-',
+  '1e--5',
+  '01e-5',
+  '1e-5-1',
+  '1 2',
 ];
 const GOOD_NUMBERS = [
   '0',
@@ -75,6 +91,7 @@ const WORDS = [
   'tru',
   'truee',
   'falze',
+  'falsy',
   'nulL',
   'nan',
   '-NaN',
@@ -93,6 +110,8 @@ export function edgeTexts(): [string, Buffer[]][] {
       'runs of escapes',
       ESCAPES.flatMap((text) => [1, 2, 31, 64, 90].map((count) => stringText('', text.repeat(count)))),
     ],
+    ['every character behind a backslash', everyEscape()],
+    ['a run of one word with another in it', wordRuns()],
     ['pairs of escapes', ESCAPES.flatMap((left) => ESCAPES.map((right) => stringText('', `${left}${right}`)))],
     [
       'control characters',
@@ -165,6 +184,22 @@ function wordText(width: number, text: string): Buffer {
     .slice(0, width)
     .replace(/[a-z]*$/, '');
   return Buffer.from(`[${before}${text},${'true,false,'.repeat(9)}true]`);
+}
+
+function everyEscape(): Buffer[] {
+  const codes = Array.from({ length: 128 }, (_, code) => code).filter((code) => code !== 0x0a);
+  return codes.map((code) => stringText('x'.repeat(20), `\\${String.fromCharCode(code)}`));
+}
+
+function wordRuns(): Buffer[] {
+  const places = Array.from({ length: 45 }, (_, place) => place);
+  return ['true', 'false'].flatMap((word) =>
+    ['trux', 'falsy', 'null', 'true:true'].flatMap((other) =>
+      places.map((place) =>
+        Buffer.from(`[${Array.from({ length: 60 }, (_, at) => (at === place ? other : word)).join(',')}]`),
+      ),
+    ),
+  );
 }
 
 function longNumbers(digits: number): Buffer[] {
