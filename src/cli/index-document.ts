@@ -19,6 +19,8 @@ export type StreamEntry = {
   /** Records that have a row. */
   readonly episodes: number;
   readonly bytes: number;
+  /** The part of `bytes` that an earlier command had settled, and that was not read again. */
+  readonly resumed_bytes: number;
   readonly chunks: number;
   readonly sealed: number;
   readonly rows_written: number;
@@ -44,6 +46,7 @@ export type IndexDocument = {
   readonly streams: readonly StreamEntry[];
   /** Of the work, from the first byte read to the last row in place. */
   readonly seconds: number;
+  /** Of the bytes that were read. */
   readonly bytes_per_second: number;
   readonly peak_rss_bytes: number;
   /** Of all streams. */
@@ -70,13 +73,14 @@ export type IndexSurroundings = {
 export function indexDocument({ streams, interrupted }: IndexOutcome, surroundings: IndexSurroundings): IndexDocument {
   const { run, layout, mode, seconds, peakRssBytes, threads } = surroundings;
   const bytes = streams.reduce((sum, stream) => sum + stream.bytes, 0);
+  const readBytes = streams.reduce((sum, stream) => sum + stream.bytes - stream.resumedBytes, 0);
   return {
     schema: 'prl.index/1',
     run,
     layout,
     streams: streams.map(streamEntry),
     seconds: Math.round(seconds * 1000) / 1000,
-    bytes_per_second: seconds > 0 ? Math.round(bytes / seconds) : 0,
+    bytes_per_second: seconds > 0 ? Math.round(readBytes / seconds) : 0,
     peak_rss_bytes: peakRssBytes,
     episodes: streams.reduce((sum, stream) => sum + stream.episodes, 0),
     bytes,
@@ -96,6 +100,7 @@ function streamEntry(outcome: StreamOutcome): StreamEntry {
     complete: outcome.isComplete,
     episodes,
     bytes,
+    resumed_bytes: outcome.resumedBytes,
     chunks,
     sealed,
     rows_written: outcome.rowsWritten,

@@ -2,8 +2,9 @@
  * Writes a file so that readers see the old one or the new one whole, and a crash leaves the old one: a temporary
  * sibling, fsync, rename, fsync of the directory (I2, I11).
  */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { PrlError } from '../core/errors.js';
 import { describeReadError, systemErrorCode } from './run-fault.js';
@@ -14,8 +15,11 @@ const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 const DRAFT_SUFFIX = '.prl-draft';
 
-/** A process that writes touches its draft more often than this. */
-const YOUNG_MS = 60_000;
+/** Tells the drafts of this machine from those of others that share the file system. */
+const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
+
+/** A process of another machine that writes touches its draft more often than this. */
+const ABANDONED_MS = 86_400_000;
 
 /** A new content for a path, invisible until it is published. */
 export class FileDraft {
@@ -126,24 +130,31 @@ export class FileDraft {
   }
 }
 
-/** A name that no other process takes. */
+/** A name that no other process takes, and that tells whose it is. */
 function draftOf(path: string): string {
-  const name = `.${basename(path)}.${process.pid}.${randomBytes(4).toString('hex')}${DRAFT_SUFFIX}`;
+  const name = `${startOf(path)}${HOST}.${process.pid}.${randomBytes(4).toString('hex')}${DRAFT_SUFFIX}`;
   return join(dirname(path), name);
 }
 
-/** Drafts of processes that are no more. Another machine's pid may look dead here, so a young draft stays. */
+function startOf(path: string): string {
+  return `.${basename(path)}.`;
+}
+
+/** Takes away drafts of processes that are no more: of this machine at once, of others when nobody has touched them for long. */
 async function sweep(path: string): Promise<void> {
-  const start = `.${basename(path)}.`;
   const names = await readdir(dirname(path)).catch(() => []); // the draft's own open says what is wrong
   for (const name of names) {
-    if (!name.startsWith(start) || !name.endsWith(DRAFT_SUFFIX)) continue;
-    const pid = Number(name.slice(start.length).split('.')[0]);
+    if (!name.startsWith(startOf(path)) || !name.endsWith(DRAFT_SUFFIX)) continue;
+    const [host, pid] = name.slice(startOf(path).length).split('.');
     const draft = join(dirname(path), name);
-    const stats = await stat(draft).catch(() => null); // published meanwhile
-    const isYoung = stats === null || Date.now() - stats.mtimeMs < YOUNG_MS;
-    if (Number.isInteger(pid) && !isYoung && !processExists(pid)) await unlink(draft).catch(() => {}); // swept by another
+    const isDead = host === HOST ? !processExists(Number(pid)) : await isAbandoned(draft);
+    if (isDead) await unlink(draft).catch(() => {}); // swept by another
   }
+}
+
+async function isAbandoned(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => null); // published meanwhile
+  return stats !== null && Date.now() - stats.mtimeMs > ABANDONED_MS;
 }
 
 async function isSpecial(path: string): Promise<boolean> {
