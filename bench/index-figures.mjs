@@ -33,9 +33,6 @@ const MB = 1e6;
 const JQ_SAMPLE_BYTES = 32 * 2 ** 20;
 const LONG_LINE_BYTES = 560 * MB;
 const LINEAR_BYTES = [1 * MB, 16 * MB, 64 * MB, 256 * MB, 1024 * MB];
-/** Below this the start of Node hides what is measured. */
-const COMMAND_PASSES = 5;
-
 const { values: given } = parseArgs({
   options: {
     shape: { type: 'string', default: SHAPES.join(',') },
@@ -53,6 +50,8 @@ const options = {
   passes: Number(given.passes),
   only: given.only.split(','),
 };
+/** A pass of the command is a process with its start. */
+const commandPasses = Math.min(5, options.passes);
 if (given.folder !== undefined) mkdirSync(given.folder, { recursive: true });
 const folder = mkdtempSync(join(given.folder ?? tmpdir(), 'prl-figures-'));
 
@@ -146,7 +145,7 @@ function measureCommand(title, directory, written, variants) {
   const out = join(folder, 'rows.jsonl');
   const digests = new Set();
   const results = variants.map(() => []);
-  for (let pass = -1; pass < COMMAND_PASSES; pass += 1) {
+  for (let pass = -1; pass < commandPasses; pass += 1) {
     variants.forEach((flags, index) => {
       const result = indexRun(directory, out, flags);
       assert.equal(result.rows, written.episodes);
@@ -163,13 +162,16 @@ function measureCommand(title, directory, written, variants) {
 /** Prints one line; returns the median of the command's own seconds. */
 function printCommand(flags, bytes, results) {
   const seconds = results.map((result) => result.seconds);
-  const wall = median(results.map(({ wallSeconds }) => wallSeconds));
-  const peak = Math.max(...results.map(({ peakBytes, peakRssBytes }) => peakBytes ?? peakRssBytes)) / 2 ** 20;
-  const own = Math.max(...results.map(({ peakRssBytes }) => peakRssBytes)) / 2 ** 20;
+  const middle = (key) => median(results.map((result) => result[key]));
+  const most = (key) => (Math.max(...results.map((result) => result[key] ?? 0)) / 2 ** 20).toFixed(0);
   const speed = (value) => (bytes / value / 1e9).toFixed(2).padStart(6);
   console.log(
-    `  ${flags.join(' ').padEnd(20)} best ${speed(Math.min(...seconds))}  median ${speed(median(seconds))} GB/s  ` +
-      `with Node's start ${speed(wall)} GB/s, ${wall.toFixed(2)} s  peak ${peak.toFixed(0)} MiB (own count ${own.toFixed(0)})`,
+    [
+      `  ${(flags.join(' ') || 'default').padEnd(18)}`,
+      `best ${speed(Math.min(...seconds))}  median ${speed(median(seconds))} GB/s`,
+      `whole process ${middle('wallSeconds').toFixed(2)} s, CPU ${middle('cpuSeconds').toFixed(2)} s`,
+      `peak ${most('peakBytes')} MiB, by its own count ${most('peakRssBytes')}`,
+    ].join('  '),
   );
   return median(seconds);
 }
@@ -192,7 +194,7 @@ function measureSealed(shape) {
     ];
     const alone = variants.map(() => []);
     const seconds = measureCommand(`prl index, ${shape} sealed`, directory, written, variants);
-    for (let pass = 0; pass < COMMAND_PASSES; pass += 1) {
+    for (let pass = 0; pass < commandPasses; pass += 1) {
       for (const [index, [, threads]] of variants.entries()) {
         alone[index].push(decompressionSeconds(written.chunks[0], Number(threads)));
       }
@@ -209,11 +211,7 @@ function measureSealed(shape) {
 function measureLinear(shape) {
   for (const bytes of [...LINEAR_BYTES, options.runBytes]) {
     withRun({ shape, bytes }, (directory, written) => {
-      measureCommand(`prl index, ${shape} of a smaller size`, directory, written, [
-        ['--jobs', '1'],
-        ['--jobs', '2'],
-        [],
-      ]);
+      measureCommand(`prl index, ${shape}, how cost grows`, directory, written, [['--jobs', '1'], ['--jobs', '2'], []]);
     });
   }
 }

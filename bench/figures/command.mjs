@@ -9,12 +9,13 @@ const GNU_TIME = '/usr/bin/time';
 
 /**
  * One run of the command over `run`, rows to `out`.
- * @returns seconds as the command counts them, `wallSeconds` with the start of Node, and two readings of peak memory
+ * @returns seconds as the command counts them, `wallSeconds` with the start of Node, two readings of peak memory,
+ *   and the processor time of all its threads
  */
 export function indexRun(run, out, flags = []) {
   const command = [process.execPath, PRL, 'index', run, '--out', out, '--json', ...flags];
   const start = process.hrtime.bigint();
-  const { stdout, peakBytes } = runMeasured(command);
+  const { stdout, peakBytes, cpuSeconds } = runMeasured(command);
   const wallSeconds = Number(process.hrtime.bigint() - start) / 1e9;
   const document = JSON.parse(stdout);
   const [stream] = document.streams;
@@ -26,6 +27,7 @@ export function indexRun(run, out, flags = []) {
     rows: stream.rows_written,
     peakRssBytes: document.peak_rss_bytes,
     peakBytes,
+    cpuSeconds,
   };
 }
 
@@ -35,11 +37,13 @@ export function decompressionSeconds(chunk, threads) {
   return JSON.parse(stdout).seconds;
 }
 
-/** Peak memory in bytes as GNU time reads it, null without it. */
+/** Peak memory and processor time as GNU time reads them, null without it. */
 function runMeasured(command) {
   const hasTime = existsSync(GNU_TIME);
-  const [program, ...rest] = hasTime ? [GNU_TIME, '-f', '%M', ...command] : command;
+  const [program, ...rest] = hasTime ? [GNU_TIME, '-f', '%M %U %S', ...command] : command;
   const { status, stdout, stderr } = spawnSync(program, rest, { encoding: 'utf8', maxBuffer: 2 ** 28 });
   if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
-  return { stdout, peakBytes: hasTime ? Number(stderr.trim().split('\n').at(-1)) * 1024 : null };
+  if (!hasTime) return { stdout, peakBytes: null, cpuSeconds: null };
+  const [kibibytes, user, system] = stderr.trim().split('\n').at(-1).split(' ').map(Number);
+  return { stdout, peakBytes: kibibytes * 1024, cpuSeconds: user + system };
 }
