@@ -31,10 +31,13 @@ export class IndexCheck {
     this.#descriptor = openIfThere(indexPath);
   }
 
-  /** `count` rebuilt rows, one behind the other. */
+  /** `count` rebuilt rows, one behind the other; 0 of them is a line that is no row. */
   add(rows: Uint8Array, count: number): void {
-    if (count === 0) return;
     const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
+    if (count === 0) {
+      if (bytes.length > 0) this.#addRemark(bytes);
+      return;
+    }
     if (this.#lines === null && this.#isSameOnDisk(bytes)) {
       this.#position += bytes.length;
       const last = readRow(bytes.subarray(bytes.lastIndexOf(LF, bytes.length - 2) + 1));
@@ -57,6 +60,13 @@ export class IndexCheck {
 
   close(): void {
     if (this.#descriptor !== null) closeSync(this.#descriptor);
+  }
+
+  #addRemark(bytes: Buffer): void {
+    this.#comparer.addRemark(bytes);
+    if (this.#lines !== null || !this.#isSameOnDisk(bytes)) return;
+    this.#position += bytes.length;
+    this.#comparer.addDisk(bytes);
   }
 
   #addRow(bytes: Buffer): void {

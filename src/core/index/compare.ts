@@ -6,7 +6,7 @@ import {
   compareAddresses,
   gluedRest,
   type IndexedRow,
-  isHeader,
+  isRemark,
   ROW_KEYS,
   type RowAddress,
   type RowKey,
@@ -15,7 +15,7 @@ import {
 
 /** What can be wrong with an index; the first four as spec 04 names them. */
 export type DifferenceKind =
-  /** A record without a row. */
+  /** A record without a row; without an address, a synthetic index without its header or last line. */
   | 'missing_row'
   /** A row that points behind the end of the stream, or into a chunk that is not there. */
   | 'extra_row'
@@ -31,7 +31,7 @@ export type DifferenceKind =
   | 'torn_index_tail'
   /** A row written behind a torn one on the same line. */
   | 'glued_index_row'
-  /** A line that is no row. */
+  /** A line that is no row; in a synthetic index also a header that is not that of the run. */
   | 'unreadable_row';
 
 export type FieldDifference = { readonly key: RowKey; readonly disk: string | null; readonly rebuilt: string | null };
@@ -76,6 +76,9 @@ export class IndexComparer {
   readonly #waitingRebuilt = new Map<string, IndexedRow>();
   readonly #waitingDisk = new Map<string, DiskRow>();
   readonly #extentOf: (chunk: number) => number | null;
+  /** Lines of a synthetic index that are no rows, rebuilt and on disk; only the end tells which of them belong there. */
+  readonly #rebuiltRemarks = new Set<string>();
+  readonly #diskRemarks = new Map<string, number>();
   #lastOnDisk: RowAddress | null = null;
   #rows = 0;
   #rebuilt = 0;
@@ -108,14 +111,24 @@ export class IndexComparer {
       this.#takeDisk({ ...row, line });
       return row;
     }
-    if (line === 1 && isHeader(bytes)) return null;
+    if (isRemark(bytes)) {
+      const text = bytes.toString('utf8');
+      if (this.#diskRemarks.has(text)) this.#report(lineDifference('unreadable_row', line));
+      this.#diskRemarks.set(text, line);
+      return null;
+    }
     const isTorn = bytes[bytes.length - 1] !== 0x0a;
     const rest = gluedRest(bytes);
     const kind = rest !== null ? 'glued_index_row' : isTorn ? 'torn_index_tail' : 'unreadable_row';
-    this.#report({ kind, index_line: line, chunk: null, offset: null, id: null, fields: [] });
+    this.#report(lineDifference(kind, line));
     const restRow = rest === null ? null : readRow(rest);
     if (restRow !== null) this.#takeDisk({ ...restRow, line });
     return restRow;
+  }
+
+  /** The header of a synthetic index, or its last line; LF included. */
+  addRemark(bytes: Buffer): void {
+    this.#rebuiltRemarks.add(bytes.toString('utf8'));
   }
 
   /** A rebuilt row. */
@@ -133,6 +146,10 @@ export class IndexComparer {
   }
 
   end(): IndexComparison {
+    for (const [text, line] of this.#diskRemarks) {
+      if (!this.#rebuiltRemarks.delete(text)) this.#report(lineDifference('unreadable_row', line));
+    }
+    for (const _missing of this.#rebuiltRemarks) this.#report(lineDifference('missing_row', null));
     for (const row of this.#waitingRebuilt.values()) this.#reportMissing(row);
     for (const row of this.#waitingDisk.values()) this.#reportLost(row);
     return {
@@ -211,6 +228,10 @@ export class IndexComparer {
     this.#counts[difference.kind] = (this.#counts[difference.kind] ?? 0) + 1;
     if (this.#shown.length < SHOWN_DIFFERENCES) this.#shown.push(difference);
   }
+}
+
+function lineDifference(kind: DifferenceKind, line: number | null): RowDifference {
+  return { kind, index_line: line, chunk: null, offset: null, id: null, fields: [] };
 }
 
 function keyOf({ chunk, offset }: RowAddress): string {

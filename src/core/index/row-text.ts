@@ -51,8 +51,8 @@ export function gluedRest(bytes: Buffer): Buffer | null {
   return at > 0 ? bytes.subarray(at) : null;
 }
 
-/** What a header of a synthetic index is known by (spec 04 section 8). */
-export function isHeader(bytes: Buffer): boolean {
+/** Whether a line is the header of a synthetic index, known by its key (spec 04 section 8), or what stands at its end. */
+export function isRemark(bytes: Buffer): boolean {
   const result = pick(bytes, { prl_index: true });
   return result.ok && result.root.members?.has('prl_index') === true;
 }
