@@ -24,7 +24,7 @@ const SAFE_EXPONENT_DIGITS: u32 = 2;
  * Passes over numbers in an array, as many at a time as 64 bytes hold: grammar as arithmetic on one bit a byte. Stops
  * behind a comma, where a value belongs, or in front of the bracket that closes the array. White space may stand behind
  * commas. Numbers with an exponent that is not negative are left, since they may overflow; others of less than 64 bytes
- * cannot.
+ * cannot. One long loop, so that all the masks stay in registers.
  */
 export function skipNumbers(from: usize, limit: usize): usize {
   const commas = v128.load(COMMAS);

@@ -104,25 +104,28 @@ describe('WasmValidator', () => {
   });
 
   test.each([
-    ['0123456789abcdef', ['"\\u00e9"', '"\\u00', '[12', '12', '"x']],
-    ['\u00bf\u00bf', ['"\u00e9"', '"\u6f22"', '"\u{1F600}"']],
-    ['true,', ['[true,false]', '[fals', '[tru', 'nul']],
-    ['",":', ['{"a":1}', '["a"]', '"\\']],
-  ])('what an earlier piece left behind the end of a later one is never read: %s', (residue, starts) => {
-    const before = Buffer.from(`"${residue.repeat(20).replaceAll('"', '\\"')}"\n`);
-    for (const start of starts) {
-      for (let width = 0; width < 140; width += 1) {
-        const text = Buffer.from(`[${width === 0 ? '' : `"${'x'.repeat(width)}",`}${start}`);
+    ['0123456789abcdef', ['\\u00e9"', '\\n', '",12', '",1.5e3', '']],
+    ['\u00bf\u00bf', ['\u00e9"', '\u6f22"', '\u{1F600}"']],
+    ['true,', ['",true,false]', '",null', '",[[]]']],
+    ['\\",:', ['",{"a":1}', '","b"]', '\\\\']],
+  ])('what an earlier piece left behind the end of a later one is never read: %s', (residue, ends) => {
+    const before = Buffer.from(`"${residue.repeat(30)}"\n`);
+    const differing: string[] = [];
+    for (const end of ends) {
+      for (let width = 0; width < 150; width += 1) {
+        const text = Buffer.from(`["${'x'.repeat(width)}${end}`);
         for (let cut = Math.max(1, text.length - 9); cut <= text.length; cut += 1) {
           const stream = Buffer.concat([before, text.subarray(0, cut), Buffer.from('?\n')]);
           validator.reset(0);
           validator.feed(before);
           validator.feed(stream.subarray(before.length, before.length + cut));
           validator.feed(stream.subarray(before.length + cut));
-          expect(validator.takeFindings().map(asExpected)).toEqual(expectFindings(stream));
+          const found = validator.takeFindings().map(asExpected);
+          if (findDifference(found, expectFindings(stream)) !== null) differing.push(stream.toString('latin1'));
         }
       }
     }
+    expect(differing).toEqual([]);
   });
 
   test('many lines in one stream, in pieces up to 64 KiB and more', () => {
