@@ -35,3 +35,12 @@ export function visible(text: string): string {
     return joins ? character : escapeOf(character);
   });
 }
+
+/** Lines of JSON as a terminal may have them: the same values, with every character that does not show as an escape of JSON. */
+export function visibleJson(lines: string): string {
+  return lines.replace(UNSHOWABLE, (character) => {
+    if (character === '\n') return character;
+    const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+    return units.map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`).join('');
+  });
+}

@@ -5,7 +5,7 @@ import { RowsOutput } from '../../src/cli/rows-output.js';
 const ROWS = Buffer.from('{"line":1}\n');
 
 /** An output whose reader takes nothing until it is told to. */
-function setUp() {
+function setUp(isTerminal = false) {
   const controller = new AbortController();
   const written: Uint8Array[] = [];
   let take = (_error?: Error): void => {};
@@ -14,7 +14,7 @@ function setUp() {
       written.push(Buffer.from(rows));
       take = (error) => (error === undefined ? resolve() : reject(error));
     });
-  const rows = new RowsOutput({ data }, controller.signal);
+  const rows = new RowsOutput({ data }, controller.signal, isTerminal);
   return { controller, written, rows, take: (error?: Error) => take(error) };
 }
 
@@ -60,3 +60,20 @@ test('a disk that is full is an error of the write', async () => {
   take(new Error('ENOSPC'));
   await expect(writing).rejects.toThrow('ENOSPC');
 });
+
+test.each([false, true])(
+  'what would act on a terminal (%s) is written as an escape there, and as it is elsewhere',
+  async (isTerminal) => {
+    const { rows, take, written } = setUp(isTerminal);
+    const row = { id: 'a\u202eb\u0085\u{e0001}漢🙂', note: 'x\ty' };
+    const line = Buffer.from(`${JSON.stringify(row)}\n`);
+    const writing = rows.write(line);
+    take();
+    await writing;
+    const text = Buffer.concat(written).toString();
+    expect(JSON.parse(text)).toEqual(row);
+    expect(text.endsWith('\n')).toBe(true);
+    if (isTerminal) expect(text).toBe('{"id":"a\\u202eb\\u0085\\udb40\\udc01漢🙂","note":"x\\ty"}\n');
+    else expect(written).toEqual([line]);
+  },
+);

@@ -1,226 +1,261 @@
-/**
- * Demands I2, I3, I7, I11 at the built command: killed at every call that changes the index, with a reader looking on;
- * no room at every write; killed in the middle and gone on; lines and runs far larger than its memory.
- */
-import { spawn, spawnSync } from 'node:child_process';
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { shapeLines, writeLongLine, writeShapeRun } from '../helpers/shapes.js';
-import { tempFolder } from '../helpers/temp-folder.js';
-import { HAS_STRACE } from './serve-child.js';
+/** `prl index` as built when readers leave, disks are full, files may not be written, names are hostile, signals come. */
+import { execFile, spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { type Ended, type Running, watchChild } from '../helpers/child.js';
+import { writeGeneratedRun } from '../helpers/generated-run.js';
+import { age, agedCopy, indexDocumentOf, smallEpisode } from '../helpers/index-command.js';
+import { schemaComplaints } from '../helpers/json-schema.js';
+import { tempFolder, writeTree } from '../helpers/temp-folder.js';
+import { runPrl, startPrl, treeDigest } from '../helpers/upload-command.js';
 
-const LINES = [...shapeLines('C', 40_000)];
-const OLD = '{"cost":null,"line":1,"offset":0,"id":"old"}\n';
-const BINARY = [process.execPath, resolve('bin/run.js')];
+const runFile = promisify(execFile);
+const TRACES = 'monitors/file/traces';
+const INDEX = `${TRACES}/stream.index.jsonl`;
 
-type Traces = { readonly home: string; readonly run: string; readonly traces: string; readonly index: string };
-
-function newRun(lines: readonly Buffer[] = LINES): Traces {
-  const home = tempFolder();
-  const run = join(home, 'run');
-  const traces = join(run, 'monitors/file/traces');
-  mkdirSync(join(traces, 'stream'), { recursive: true });
-  writeFileSync(join(traces, 'stream/00000.jsonl'), Buffer.concat(lines.slice(0, 8)));
-  writeFileSync(join(traces, 'stream/00001.jsonl'), Buffer.concat(lines.slice(8)));
-  const index = join(traces, 'stream.index.jsonl');
-  writeFileSync(index, OLD);
-  return { home, run, traces, index };
+/** Runs a shell line in which `prl` is the built command, with the status of the first part of a pipeline at the end. */
+async function shell(line: string, home: string): Promise<{ stdout: string; stderr: string }> {
+  const script = `prl() { "$NODE" bin/run.js "$@"; }; ${line}; echo "[\${PIPESTATUS[0]}]"`;
+  const env = { PATH: process.env.PATH, HOME: home, NODE: process.execPath };
+  return runFile('bash', ['-c', script], { env, maxBuffer: 1 << 26 });
 }
 
-type Ended = { readonly status: number | null; readonly signal: NodeJS.Signals | null; readonly stdout: string };
-
-/** `prl index RUN --force --json …`, behind strace when it is given options. One file thread, so that the n-th call is the same each time. */
-function indexCommand({ home, run }: Traces, args: readonly string[] = [], strace: readonly string[] = []): Ended {
-  const command = [...BINARY, 'index', run, '--force', '--json', ...args];
-  const traced = strace.length === 0 ? command : ['strace', '-f', '-qq', '-o', '/dev/null', ...strace, ...command];
-  const { status, signal, stdout } = spawnSync(traced[0] as string, traced.slice(1), {
-    env: environmentOf(home),
-    encoding: 'utf8',
-  });
-  return { status, signal, stdout };
+/** Many small episodes: rows of more than a pipe holds. */
+function manyRows(home: string, count: number): string {
+  const lines = Array.from({ length: count }, (_, index) => smallEpisode(`e${index}`));
+  return writeTree(join(home, 'run'), { 'traces.jsonl': lines.join('') });
 }
 
-function environmentOf(home: string): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env.PATH,
-    HOME: home,
-    LANG: 'C.UTF-8',
-    PRL_STATE_DIR: join(home, 'state'),
-    UV_THREADPOOL_SIZE: '1',
-  };
-}
-
-const drafts = ({ traces }: Traces): string[] => readdirSync(traces).filter((name) => name.endsWith('.prl-draft'));
-
-/** The index that an undisturbed indexing makes of these lines. */
-function rightIndex(lines: readonly Buffer[] = LINES): string {
-  const run = newRun(lines);
-  expect(indexCommand(run).status).toBe(0);
-  return readFileSync(run.index, 'utf8');
-}
-
-describe.skipIf(!HAS_STRACE)('kill -9 at the n-th call, for every n until it survives', () => {
-  test.each([
-    ['fsync', 2],
-    ['fdatasync', 0],
-    ['rename', 2],
-    ['pwrite64', 2],
-    ['unlink', 0],
-    ['fchmod', 1],
-    ['mkdir', 2],
-  ])(
-    '%s: the index is the old or the new one, and the next indexing makes it new',
-    { timeout: 120_000 },
-    (name, leastKills) => {
-      const right = rightIndex();
-      let kills = 0;
-      for (let when = 1; when < 60; when += 1) {
-        const run = newRun();
-        const { status } = indexCommand(
-          run,
-          [],
-          ['-e', `trace=${name}`, '-e', `inject=${name}:signal=SIGKILL:when=${when}`],
-        );
-        expect([OLD, right]).toContain(readFileSync(run.index, 'utf8'));
-        if (status === 0) break;
-        kills += 1;
-        expect(indexCommand(run).status).toBe(0);
-        expect(readFileSync(run.index, 'utf8')).toBe(right);
-        expect(drafts(run)).toEqual([]);
-      }
-      expect(kills).toBeGreaterThanOrEqual(leastKills);
-    },
-  );
-});
-
-test('a reader never sees a half index', { timeout: 60_000 }, async () => {
-  const run = newRun(LINES.slice(0, 4));
-  const wholes = new Set<string>([OLD]);
-  // Reads without pause, and says what it saw that is no whole set of lines.
-  const reader = spawn(process.execPath, [
-    '-e',
-    `const { readFileSync } = require('node:fs');
-     const seen = new Set();
-     process.on('SIGTERM', () => { process.stdout.write(JSON.stringify([...seen])); process.exit(0); });
-     const look = () => { for (let i = 0; i < 50; i += 1) seen.add(readFileSync(process.argv[1], 'utf8')); setImmediate(look); };
-     look();`,
-    run.index,
-  ]);
-  let seen = '';
-  reader.stdout.on('data', (part: Buffer) => {
-    seen += part;
-  });
-  for (const line of LINES.slice(4, 12)) {
-    expect(indexCommand(run).status).toBe(0);
-    wholes.add(readFileSync(run.index, 'utf8'));
-    appendFileSync(join(run.traces, 'stream/00001.jsonl'), line);
-  }
-  reader.kill('SIGTERM');
-  await new Promise((done) => reader.once('close', done));
-  const looked: string[] = JSON.parse(seen);
-  expect(looked.length).toBeGreaterThan(2);
-  for (const content of looked) expect(wholes.has(content)).toBe(true);
-});
-
-describe('no room', () => {
-  test.skipIf(!HAS_STRACE)(
-    'at each write: status 8, the old index, no draft, and what is missing',
-    { timeout: 60_000 },
-    () => {
-      let failures = 0;
-      for (let when = 1; when < 20; when += 1) {
-        const run = newRun();
-        const { status, stdout } = indexCommand(
-          run,
-          [],
-          ['-e', 'trace=pwrite64', '-e', `inject=pwrite64:error=ENOSPC:when=${when}+`],
-        );
-        if (status === 0) break;
-        failures += 1;
-        expect(status).toBe(8);
-        expect(JSON.parse(stdout).error).toMatchObject({
-          code: 'PRL_ERR_LIMIT',
-          message: expect.stringMatching(/ENOSPC.*about \d+ bytes more/),
-        });
-        expect(readFileSync(run.index, 'utf8')).toBe(OLD);
-        expect(drafts(run)).toEqual([]);
-      }
-      expect(failures).toBeGreaterThan(0);
-    },
-  );
-
-  test('under a limit of the file size', () => {
-    const run = newRun();
-    const line = `ulimit -f 1; "$@"`;
-    const { status } = spawnSync('bash', ['-c', line, 'bash', ...BINARY, 'index', run.run, '--force', '--json'], {
-      env: environmentOf(run.home),
-    });
-    expect(status).toBe(8);
-    expect(readFileSync(run.index, 'utf8')).toBe(OLD);
-    expect(drafts(run)).toEqual([]);
-  });
-});
-
-describe.skipIf(!HAS_STRACE)('killed in the middle of a run on a slow disk', () => {
-  test.each([3_000, 4_200])('after %i ms: what was settled is not read again', { timeout: 60_000 }, async (killMs) => {
-    const run = newRun([]);
-    const { chunks, bytes } = writeShapeRun(run.run, { shape: 'C', bytes: 96 * 2 ** 20, chunkBytes: 16 * 2 ** 20 });
-    expect(chunks.length).toBeGreaterThan(4);
-    // 1 MiB in 50 ms: 20 MiB/s.
-    const slow = ['-e', 'trace=pread64', '-e', 'inject=pread64:delay_enter=50000'];
-    const child = spawn(
-      'strace',
-      ['-f', '-qq', '-o', '/dev/null', ...slow, ...BINARY, 'index', run.run, '--force', '--jobs', '1'],
-      {
-        env: environmentOf(run.home),
-        stdio: 'ignore',
-        detached: true,
-      },
+describe('a reader', () => {
+  test('that is slow gets every row', async () => {
+    const home = tempFolder();
+    const run = manyRows(home, 5000);
+    const { stdout } = await shell(
+      `prl index ${run} --rows 2>/dev/null | (sleep 0.5; cat) | md5sum; prl index ${run} --rows 2>/dev/null >"$HOME/rows"`,
+      home,
     );
-    await new Promise((done) => setTimeout(done, killMs));
-    process.kill(-(child.pid as number), 'SIGKILL');
-    await new Promise((done) => child.once('close', done));
-    expect(drafts(run)).toHaveLength(1);
-    expect(readFileSync(run.index, 'utf8')).toBe(OLD);
-    const ended = indexCommand(run);
-    expect(ended.status).toBe(0);
-    const [first] = JSON.parse(ended.stdout).streams;
-    expect(first.resumed_bytes).toBeGreaterThan(0);
-    expect(first.bytes).toBe(bytes);
-    expect(drafts(run)).toEqual([]);
-    const [node, ...script] = BINARY;
-    const rows = spawnSync(node as string, [...script, 'index', run.run, '--rows'], {
-      env: environmentOf(run.home),
-      encoding: 'utf8',
-      maxBuffer: 2 ** 26,
+    const { stdout: sum } = await runFile('md5sum', [join(home, 'rows')]);
+    expect(stdout.split(' ')[0]).toBe(sum.split(' ')[0]);
+    expect(readFileSync(join(home, 'rows'), 'utf8').split('\n')).toHaveLength(5002);
+  });
+
+  // The reader must not share prl's stderr: Node makes that pipe non-blocking, and head takes EAGAIN for a failure.
+  test.each(['head -c 1', 'head -1'])('that leaves (%s) ends it with 0 and without a word (C3)', async (reader) => {
+    const home = tempFolder();
+    const run = manyRows(home, 20_000);
+    const { stdout, stderr } = await shell(`prl index ${run} --rows | ${reader} | wc -c >"$HOME/read"`, home);
+    expect({ stdout, stderr }).toEqual({ stdout: '[0]\n', stderr: '' });
+    expect(Number(readFileSync(join(home, 'read'), 'utf8'))).toBeGreaterThan(0);
+  });
+
+  test('that never reads the document does not change the status', async () => {
+    const home = tempFolder();
+    const out = join(home, 'x');
+    const { stdout, stderr } = await shell(
+      `prl index fixtures/damaged/torn-tail.jsonl --out ${out} --json | true`,
+      home,
+    );
+    expect(stdout).toBe('[3]\n');
+    expect(stderr).toBe('');
+  });
+});
+
+describe('a disk without room is status 8, and what was there stays', () => {
+  test('under stdout', async () => {
+    const { stdout, stderr } = await shell('prl index fixtures/runs/verifiers-eval --rows > /dev/full', tempFolder());
+    expect(stdout).toBe('[8]\n');
+    expect(stderr).toMatch(/ENOSPC[\s\S]*next: make room on the disk/);
+  });
+
+  test('under --out that is a device', async () => {
+    const ended = await runPrl(['index', 'fixtures/runs/verifiers-eval', '--out', '/dev/full'], { home: tempFolder() });
+    expect(ended.status).toBe(8);
+    expect(ended.stderr).toMatch(/no room to write \/dev\/full \(ENOSPC\)/);
+  });
+
+  test('under an index in place: the old one is whole, no draft is left, and it says how much is missing', async () => {
+    const home = tempFolder();
+    const run = agedCopy('fixtures/runs/prime-rl-stream', join(home, 'run'));
+    const old = readFileSync(join(run, INDEX), 'utf8').replace('"reward":1.07', '"reward":2.07');
+    writeFileSync(join(run, INDEX), old);
+    age(run);
+    // A limit on the size of a file fails a write as a full disk does; Node's own caches stay below it.
+    const line = `ulimit -f 4; prl index ${run} --json`;
+    const { stdout } = await shell(line, home);
+    expect(stdout).toMatch(/\[8\]\n$/);
+    expect(JSON.parse(stdout.slice(0, stdout.lastIndexOf('[')))).toMatchObject({
+      error: { code: 'PRL_ERR_LIMIT', message: expect.stringMatching(/EFBIG.*bytes more are needed.*untouched/) },
     });
-    expect(rows.stdout === readFileSync(run.index, 'utf8')).toBe(true);
+    expect(readFileSync(join(run, INDEX), 'utf8')).toBe(old);
+    expect(readdirSync(join(run, TRACES)).filter((name) => name.startsWith('.'))).toEqual([]);
   });
 });
 
-describe('memory', () => {
-  const MIB = 2 ** 20;
+/** Runs it without the right of root to write into any directory. */
+function withoutOverride(args: readonly string[], home: string): Promise<Ended> {
+  const isRoot = process.getuid?.() === 0;
+  const dropped = isRoot ? ['setpriv', '--bounding-set=-dac_override', '--inh-caps=-dac_override'] : ['env'];
+  const env = { PATH: process.env.PATH ?? '', HOME: home, LANG: 'C.UTF-8' };
+  const [program = '', ...words] = [...dropped, process.execPath, 'bin/run.js', ...args];
+  return watchChild(spawn(program, words, { env, stdio: ['ignore', 'pipe', 'pipe'] })).ended;
+}
 
-  test('does not follow the length of a line', { timeout: 120_000 }, () => {
-    const run = newRun([]);
-    const path = join(run.traces, 'stream/00000.jsonl');
-    const bytes = writeLongLine(path, 'A', 560 * MIB);
-    const { status, stdout } = indexCommand(run);
-    expect(status).toBe(0);
-    const document = JSON.parse(stdout);
-    expect(document.streams[0]).toMatchObject({ episodes: 1, bytes });
-    expect(statSync(path).size).toBe(bytes);
-    expect(document.peak_rss_bytes).toBeLessThan(150 * MIB);
+describe('a directory that takes no files', () => {
+  test('is wrong usage with the ways out, and can still be checked and read', async () => {
+    const home = tempFolder();
+    const run = agedCopy('fixtures/runs/prime-rl-stream', join(home, 'run'));
+    rmSync(join(run, INDEX));
+    chmodSync(join(run, TRACES), 0o555);
+    try {
+      const before = treeDigest(run);
+      const refused = await withoutOverride(['index', run, '--force'], home);
+      expect(refused.status).toBe(2);
+      expect(refused.stderr).toMatch(
+        /cannot write .*stream\.index\.jsonl[\s\S]*next: write elsewhere with --out, or to stdout with --rows\n$/,
+      );
+      const rows = await withoutOverride(['index', run, '--rows'], home);
+      expect({ status: rows.status, lines: rows.stdout.split('\n').length }).toEqual({ status: 0, lines: 17 });
+      expect((await withoutOverride(['index', run, '--check'], home)).status).toBe(7);
+      expect(treeDigest(run)).toBe(before);
+    } finally {
+      chmodSync(join(run, TRACES), 0o755);
+    }
   });
 
-  test.each([1, 2])('does not follow the size of a run, with %i threads', { timeout: 120_000 }, (jobs) => {
-    const run = newRun([]);
-    const { episodes } = writeShapeRun(run.run, { shape: 'C', bytes: 512 * MIB, chunkBytes: 200 * MIB });
-    const { status, stdout } = indexCommand(run, ['--jobs', String(jobs)]);
-    expect(status).toBe(0);
-    const document = JSON.parse(stdout);
-    expect(document.streams[0]).toMatchObject({ episodes, repeated: { count: 0 } });
-    expect(document.peak_rss_bytes).toBeLessThan(300 * MIB);
+  test.each([
+    ['a directory', ''],
+    ['in a directory that is not there', 'no/such/place/x'],
+  ])('--out that is %s is wrong usage', async (_name, out) => {
+    const home = tempFolder();
+    const ended = await runPrl(['index', 'fixtures/runs/verifiers-eval', '--out', join(home, out)], { home });
+    expect(ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('cannot write') });
   });
 });
+
+test('names that would act on a terminal are shown and do nothing (C19)', async () => {
+  const home = tempFolder();
+  const hostile = 'x\u001b[2J\u202ey\u0007\n日本';
+  const run = join(home, hostile);
+  mkdirSync(run);
+  const torn = smallEpisode('\u001b]0;title\u0007').slice(0, 60);
+  writeFileSync(join(run, 'traces.jsonl'), `${smallEpisode('a')}${torn}`);
+  const out = join(home, `${hostile}.index`);
+  const ended = await runPrl(['index', join(run, 'traces.jsonl'), '--out', out], { home });
+  expect(ended).toMatchObject({ status: 3, stdout: '' });
+  expect(ended.stderr).toContain('x\\u001b[2J\\u202ey\\u0007\\n日本.index   written, 1 row\n');
+  expect(ended.stderr).not.toMatch(/\p{Cc}(?<!\n)|\u202e/u);
+  const document = indexDocumentOf(await runPrl(['index', run, '--out', out, '--json'], { home }));
+  expect(document.streams[0]?.index).toBe(out);
+});
+
+describe('signals', () => {
+  let folder: string;
+  let big: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'prl-index-signals-'));
+    big = join(folder, 'big');
+    writeGeneratedRun(big, { episodes: 128, episodeBytes: 2_000_000 });
+    age(big);
+  });
+
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  /** Stops it as soon as it says what it is about to do. */
+  async function stoppedEarly(args: readonly string[], signal: NodeJS.Signals, home: string): Promise<Ended> {
+    const running = startPrl(['index', big, '--strict', ...args], { home });
+    await vi.waitFor(() => expect(running.stderr()).toContain('indexing big: '), { timeout: 20_000, interval: 1 });
+    running.child.kill(signal);
+    return running.ended;
+  }
+
+  test.each([
+    ['SIGINT', 130, ['--jobs', '1']],
+    ['SIGTERM', 143, ['--jobs', '2']],
+    ['SIGHUP', 143, ['--jobs', '1']],
+  ] as const)('%s in the middle ends it with %i, a partial report and the old index', async (signal, status, jobs) => {
+    const home = tempFolder();
+    writeFileSync(join(big, INDEX), 'old\n');
+    const ended = await stoppedEarly(['--force', ...jobs], signal, home);
+    expect({ status: ended.status, stdout: ended.stdout }).toEqual({ status, stdout: '' });
+    expect(ended.stderr).toContain('stopping; what is on disk stays as it was; a second signal leaves at once\n');
+    expect(ended.stderr).toMatch(/\n partial: indexed \d+ episodes?, /);
+    expect(ended.stderr).toMatch(/ index {5}\S+stream\.index\.jsonl {3}unchanged; stopped before the end\n/);
+    expect(ended.stderr).toMatch(/\n next {6}prl index \S+ --strict --force --jobs \d {3}\(/);
+    expect(readFileSync(join(big, INDEX), 'utf8')).toBe('old\n');
+  });
+
+  test('the document of a stopped check is marked and conforms', async () => {
+    const home = tempFolder();
+    const running = startPrl(['index', big, '--strict', '--check', '--json', '--jobs', '1'], { home });
+    await untilReading(running, big);
+    running.child.kill('SIGINT');
+    const ended = await running.ended;
+    expect({ status: ended.status, stderr: ended.stderr }).toEqual({ status: 130, stderr: '' });
+    const document = indexDocumentOf(ended);
+    expect(schemaComplaints(document, 'schemas/prl.index-1.json')).toEqual([]);
+    expect(document).toMatchObject({ partial: true, streams: [{ complete: false, check: null, changed: false }] });
+  });
+
+  test('rows whose reader has stopped: the signal still ends it, and what was written are whole rows up to the last', async () => {
+    const home = tempFolder();
+    const run = manyRows(home, 20_000);
+    const running = startPrl(['index', run, '--rows'], { home });
+    running.child.stdout?.pause();
+    await vi.waitFor(() => expect(running.child.stdout?.readableLength).toBeGreaterThan(0), { timeout: 20_000 });
+    running.child.kill('SIGINT');
+    await vi.waitFor(() => expect(running.stderr()).toMatch(/ partial: wrote the rows of [\s\S]* next /), {
+      timeout: 5000,
+    });
+    running.child.stdout?.resume();
+    const ended = await running.ended;
+    expect(ended.status).toBe(130);
+    const [, ...rows] = ended.stdout.trimEnd().split('\n');
+    expect(rows.length).toBeGreaterThan(100);
+    for (const row of rows.slice(0, -1)) expect(() => JSON.parse(row)).not.toThrow();
+  });
+
+  test('standard input that never ends is left', async () => {
+    const home = tempFolder();
+    const out = join(home, 'rows');
+    const child = spawn(process.execPath, ['bin/run.js', 'index', '-', '--out', out], {
+      env: { PATH: process.env.PATH ?? '', HOME: home },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    const running = watchChild(child);
+    child.stdin.write(smallEpisode('a'));
+    await vi.waitFor(() => expect(running.stderr()).toContain('indexing standard input'), { timeout: 20_000 });
+    child.kill('SIGINT');
+    const ended = await running.ended;
+    expect(ended.status).toBe(130);
+    expect(ended.stderr).toContain(' partial: indexed ');
+    expect(existsSync(out)).toBe(false);
+  });
+});
+
+/** Waits until a process has a chunk of the run open: with `--json` it says nothing itself. */
+async function untilReading({ child }: Running, run: string): Promise<void> {
+  await vi.waitFor(
+    () => {
+      const directory = `/proc/${child.pid}/fd`;
+      const open = readdirSync(directory).map((name) => readlinkSync(join(directory, name)));
+      expect(open.some((path) => path.startsWith(run))).toBe(true);
+    },
+    { timeout: 20_000, interval: 1 },
+  );
+}

@@ -51,7 +51,7 @@ export default class Index extends PrlCommand {
     const run = await openRun(args.run, { subset: flags.subset });
     for (const notice of run.notices) this.#notice(notice);
     if (flags.out !== undefined && !flags.check) await refuseOut(run, flags.out);
-    const rows = new RowsOutput(this.output, this.interrupt.signal);
+    const rows = new RowsOutput(this.output, this.interrupt.signal, process.stdout.isTTY === true);
     const index = new RunIndex({
       run,
       target: targetOf(flags, rows),
