@@ -16,6 +16,8 @@ export type IndexReportOptions = TableFormat & {
   readonly files: readonly LookedAtFile[];
   /** What was typed, word by word, so that it can be typed again: `prl index ./run`. */
   readonly words: readonly string[];
+  /** The same command goes on where a signal stopped this one. */
+  readonly canContinue?: boolean;
   /** An error with its own next step is printed below. */
   readonly endsWithFailure?: boolean;
 };
@@ -31,6 +33,7 @@ export function indexReport(options: IndexReportOptions): string[] {
     ...streams.flatMap((stream) => repeatedLines(stream, options)),
     ...streams.flatMap((stream) => tokenLines(stream, options)),
     ...streams.flatMap((stream) => growingLines(stream, options)),
+    ...streams.flatMap((stream) => resumedLines(stream, options)),
     ...streams.flatMap((stream) => differenceLines(stream, options)),
     ...streams.map((stream) => indexLine(stream, options)),
     costLine(options),
@@ -75,6 +78,12 @@ function growingLines({ torn, growing }: StreamEntry, { format }: TableFormat): 
   return [labelled('growing', `${place}: ${counted(torn.bytes, 'byte', format)} of a line on its way, without a row`)];
 }
 
+function resumedLines({ stream, resumed_bytes: bytes }: StreamEntry, { format }: TableFormat): string[] {
+  if (bytes === 0) return [];
+  const taken = `${format.size(bytes)} of ${format.text(stream)} were settled by an earlier command`;
+  return [labelled('resumed', `${taken} and not read again`)];
+}
+
 /** What became of one index. */
 function indexLine(stream: StreamEntry, { format, work }: IndexReportOptions): string {
   const { index, check, complete, changed, rows_written: written } = stream;
@@ -95,12 +104,11 @@ function costLine({ document, format }: IndexReportOptions): string {
 
 /** Last what to do: one command to repair, or to look. */
 function nextLines(options: IndexReportOptions): string[] {
-  const { document, work, format, files, words, endsWithFailure = false } = options;
+  const { document, format, files, words, canContinue = false, endsWithFailure = false } = options;
   if (endsWithFailure) return [];
   const command = format.text(shellLine(words));
   if (document.partial) {
-    const stands = work === 'index' ? 'what is not listed as written is as it was' : 'it begins anew';
-    return [labelled('next', `${command}   (${stands})`)];
+    return [labelled('next', `${command}   (${canContinue ? 'continues where this stopped' : 'begins anew'})`)];
   }
   const damaged = document.streams.flatMap(damageOf);
   const isUnreadable = damaged.some(({ kind }) => kind === 'unreadable');

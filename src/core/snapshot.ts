@@ -66,8 +66,9 @@ export type IndexSnapshot = {
   readonly run: string;
   /** What happens to the rows. */
   readonly work: 'index' | 'check' | 'rows';
+  /** Read so far. */
   readonly bytes: number;
-  /** Null when only reading tells, of standard input for instance. */
+  /** To be read, without what an earlier command has settled; null when only reading tells, of standard input for instance. */
   readonly totalBytes: number | null;
   readonly chunks: number;
   readonly sealed: number;

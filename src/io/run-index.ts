@@ -81,11 +81,12 @@ export class RunIndex {
     const isKnown = files.every(({ uncompressedBytes }) => uncompressedBytes !== null);
     const finished = this.#done.reduce((sum, { episodes }) => sum + episodes, 0);
     const damaged = this.#done.reduce((sum, done) => sum + done.damaged.length + (done.torn === null ? 0 : 1), 0);
+    const resumed = this.#done.reduce((sum, { resumedBytes }) => sum + resumedBytes, this.#tally?.resumedBytes ?? 0);
     return {
       run: nameRun(run),
       work: target.kind === 'check' ? 'check' : target.kind === 'rows' ? 'rows' : 'index',
       bytes: this.#scannedBytes,
-      totalBytes: isKnown ? sumBytes(files) : null,
+      totalBytes: isKnown ? sumBytes(files) - resumed : null,
       chunks: files.length,
       sealed: files.filter(({ form }) => form === 'sealed').length,
       episodes: finished + (this.#tally?.episodes ?? 0),

@@ -68,6 +68,11 @@ export class StreamTally {
     return this.#bytes;
   }
 
+  /** The part of `bytes` that an earlier indexing had settled. */
+  get resumedBytes(): number {
+    return this.#resumedBytes;
+  }
+
   /** What a later indexing takes over. */
   get findings(): Pick<SavedState, 'damaged' | 'oddities'> {
     const listed = new Set(this.#stream.damage);

@@ -72,6 +72,14 @@ describe('a finished index', () => {
     ]);
   });
 
+  test('what an earlier command had settled is not in the rate, and is told', () => {
+    const lines = report([streamWith({ resumedBytes: 2_480_343_613 - 41 * 2 ** 20 })]);
+    expect(lines[0]).toBe(' indexed 1,284 episodes, 2.31 GiB in 410 ms (100 MiB/s)');
+    expect(lines[1]).toBe(
+      ' resumed   2.27 GiB of monitors/file/traces/stream were settled by an earlier command and not read again',
+    );
+  });
+
   test('rows that went to stdout', () => {
     const rows = streamWith({ index: null, changed: false, episodes: 1, rowsWritten: 1, bytes: 1024 });
     expect(report([rows], { work: 'rows' })).toEqual([
@@ -267,7 +275,9 @@ describe('an interrupted one', () => {
     const lines = report([stream], { work, interrupted: true });
     expect(lines[0]).toMatch(/^ partial: \w+ .*12 episodes, 0\.98 KiB in 410 ms/);
     expect(lines).toContain(` ${line}`);
-    expect(lines.at(-1)).toMatch(/^ next {6}prl index \.\/run {3}\(/);
+    expect(lines.at(-1)).toBe(' next      prl index ./run   (begins anew)');
+    const continued = report([stream], { work, interrupted: true, canContinue: true });
+    expect(continued.at(-1)).toBe(' next      prl index ./run   (continues where this stopped)');
   });
 });
 

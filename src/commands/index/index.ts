@@ -68,7 +68,7 @@ export default class Index extends PrlCommand {
     const outcome = await index.run(this.interrupt.signal).finally(endScreen);
     const document = this.#document(outcome, { index, run: args.run, layout: run.layout, startedMs });
     // Whoever read the rows has seen enough (demand C3).
-    if (!flags.rows || !this.output.readerLeft) await this.#report(document, run, index);
+    if (!flags.rows || !this.output.readerLeft) await this.#report(document, run, index, flags);
     await rows.settled();
   }
 
@@ -119,7 +119,7 @@ export default class Index extends PrlCommand {
     });
   }
 
-  async #report(document: IndexDocument, run: Run, index: RunIndex): Promise<void> {
+  async #report(document: IndexDocument, run: Run, index: RunIndex, { out }: IndexFlags): Promise<void> {
     const format = this.#format();
     const words = [this.config.bin, this.id ?? '', ...this.argv];
     const failure = document.partial ? null : indexFailure(document, repairWords(words), format);
@@ -134,6 +134,7 @@ export default class Index extends PrlCommand {
         columns,
         files: run.files,
         words,
+        canContinue: work === 'index' && out === undefined,
         endsWithFailure: failure !== null,
       });
       for (const line of report) this.output.progress(line);
