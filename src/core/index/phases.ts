@@ -58,8 +58,9 @@ export class Phases {
   readonly #isTimed: boolean[] = [];
   /** By number of the name: the pass in which it was seen last. */
   readonly #seenIn: number[] = [];
-  /** Names with seconds, in order of appearance. */
+  /** Names with seconds, in order of appearance; valid up to #orderCount. */
   readonly #order: number[] = [];
+  #orderCount = 0;
   #pass = 0;
   readonly #root = new Span();
   readonly #span = new Span();
@@ -71,8 +72,8 @@ export class Phases {
 
   /** A new record begins, or a new list of traces. */
   reset(): void {
-    for (const name of this.#order) this.#isTimed[name] = false;
-    this.#order.length = 0;
+    for (let index = 0; index < this.#orderCount; index += 1) this.#isTimed[this.#order[index] as number] = false;
+    this.#orderCount = 0;
     if (this.#names.beginRecord()) {
       this.#seenIn.length = 0;
       this.#isTimed.length = 0;
@@ -81,19 +82,17 @@ export class Phases {
 
   /** Σ over the phases, compensated; null when there are none. */
   total(): number | null {
-    if (this.#order.length === 0) return null;
+    if (this.#orderCount === 0) return null;
     this.#sum.reset();
-    for (const name of this.#order) this.#sum.addFloat(this.#seconds[name] as number);
+    for (let index = 0; index < this.#orderCount; index += 1) {
+      this.#sum.addFloat(this.#seconds[this.#order[index] as number] as number);
+    }
     return this.#sum.value;
   }
 
-  /**
-   * Reads the timing in `bytes[start, end)`, an object, and adds its phases; false after a fault of the reader.
-   * @param isWanted false: the stamps give the duration, so the text is only checked
-   */
-  addText(reader: ValueReader, bytes: Uint8Array, start: number, end: number, isWanted: boolean): boolean {
+  /** Reads the timing in `bytes[start, end)`, an object, and adds its phases; false after a fault of the reader. */
+  addText(reader: ValueReader, bytes: Uint8Array, start: number, end: number): boolean {
     reader.open(bytes, start, end);
-    if (!isWanted) return reader.skipValue();
     const before = reader.notes;
     this.#pendingCount = 0;
     if (this.#readRoot(reader)) {
@@ -149,7 +148,8 @@ export class Phases {
     this.#isTimed[name] = true;
     // Python adds to 0.0, which makes a zero of either sign positive.
     this.#seconds[name] = 0 + seconds;
-    this.#order.push(name);
+    this.#order[this.#orderCount] = name;
+    this.#orderCount += 1;
   }
 
   /** What stands at the root comes first, though its end is read last. */

@@ -44,7 +44,7 @@ export function writeFloat(target: RowBuffer, value: number): void {
   target.reserve(NUMBER_BYTES);
   if (value === 0) {
     if (Object.is(value, -0)) target.writeByte(MINUS);
-    writeDecimal(target, 0, 0, 1);
+    writeDecimal(target, 0, 0);
   } else if (!writeShortFloat(target, value)) {
     writeLongFloat(target, value);
   }
@@ -61,7 +61,7 @@ function writeShortFloat(target: RowBuffer, value: number): boolean {
   if (isMillionths(size, whole, millionths)) {
     if (whole === 0 && millionths < 10) return false;
     if (value < 0) target.writeByte(MINUS);
-    writeDecimal(target, whole, millionths, 100_000);
+    writeDecimal(target, whole, millionths);
     return true;
   }
   if (size < CLOCK_START || size >= CLOCK_END) return false;
@@ -70,7 +70,12 @@ function writeShortFloat(target: RowBuffer, value: number): boolean {
   const tenths = Math.floor(scaled + 0.5);
   if (scaled - Math.floor(scaled) === 0.5) return false;
   if (value < 0) target.writeByte(MINUS);
-  writeDecimal(target, whole, tenths, 1_000_000);
+  target.writeDigits(whole);
+  target.writeByte(POINT);
+  const first = (tenths / 1_000_000) | 0;
+  target.writeByte(ZERO + first);
+  target.writeMillionths(tenths - first * 1_000_000);
+  target.trimZeros();
   return true;
 }
 
@@ -78,18 +83,12 @@ function isMillionths(size: number, whole: number, millionths: number): boolean 
   return (whole * 1e6 + millionths) / 1e6 === size;
 }
 
-/** `whole`, a point and `part`, whose first digit counts `unit`, without the zeros at its end. */
-function writeDecimal(target: RowBuffer, whole: number, part: number, unit: number): void {
+/** `whole`, a point and six decimals without the zeros at their end. */
+function writeDecimal(target: RowBuffer, whole: number, millionths: number): void {
   target.writeDigits(whole);
   target.writeByte(POINT);
-  let rest = part | 0;
-  let place = unit | 0;
-  do {
-    const digit = (rest / place) | 0;
-    target.writeByte(ZERO + digit);
-    rest -= Math.imul(digit, place);
-    place = (place / 10) | 0;
-  } while (rest > 0);
+  target.writeMillionths(millionths);
+  target.trimZeros();
 }
 
 /** By way of the engine's shortest text, which is positional from 1e-6 to 1e21. */

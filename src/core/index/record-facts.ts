@@ -103,6 +103,8 @@ export class RecordFacts {
 
   /** The traces begin anew, as for a second key `traces`. */
   resetTraces(): void {
+    // All that follows changes when a trace is folded, and then only.
+    if (this.traceCount === 0) return;
     this.cost.reset();
     this.reward.reset();
     this.advantage.reset();

@@ -11,23 +11,30 @@ const SLACK_BYTES = 8;
 
 /** ASCII text that is written often: eight bytes at a time, a third of the time that byte by byte takes. */
 export class RowKey {
+  /** At most 24. */
   readonly length: number;
   /** The bytes as doubles. No ASCII text is a NaN, whose bits might change on the way. */
-  readonly words: Float64Array;
+  readonly first: number;
+  readonly second: number;
+  readonly third: number;
 
   constructor(text: string) {
     this.length = text.length;
-    const bytes = new Uint8Array(Math.ceil(text.length / 8) * 8);
-    bytes.set(Buffer.from(text));
-    const view = new DataView(bytes.buffer);
-    this.words = Float64Array.from({ length: bytes.length / 8 }, (_, index) => view.getFloat64(index * 8, true));
+    const bytes = Buffer.alloc(24);
+    bytes.write(text);
+    this.first = bytes.readDoubleLE(0);
+    this.second = bytes.readDoubleLE(8);
+    this.third = bytes.readDoubleLE(16);
   }
 }
+
+const POINT = 0x2e;
+const ZERO = 0x30;
 
 /** One shared table of digits: the two of 00 to 99 side by side. */
 const DIGIT_PAIRS = Uint8Array.from({ length: 200 }, (_, index) => {
   const pair = index >> 1;
-  return 0x30 + ((index & 1) === 0 ? Math.floor(pair / 10) : pair % 10);
+  return ZERO + ((index & 1) === 0 ? Math.floor(pair / 10) : pair % 10);
 });
 
 export class RowBuffer {
@@ -71,9 +78,11 @@ export class RowBuffer {
   /** The room must be reserved. */
   writeKey(key: RowKey): void {
     const view = this.#view;
-    const { words, length } = key;
+    const { length } = key;
     const at = this.length;
-    for (let index = 0; index < words.length; index += 1) view.setFloat64(at + index * 8, words[index] as number, true);
+    view.setFloat64(at, key.first, true);
+    if (length > 8) view.setFloat64(at + 8, key.second, true);
+    if (length > 16) view.setFloat64(at + 16, key.third, true);
     this.length = at + length;
   }
 
@@ -122,6 +131,32 @@ export class RowBuffer {
     this.writeBytes(encoded, 0, encoded.length);
   }
 
+  /** Writes six digits. The room must be reserved. */
+  writeMillionths(value: number): void {
+    const high = ((value | 0) / 10_000) | 0;
+    const rest = (value | 0) - high * 10_000;
+    const middle = (rest / 100) | 0;
+    const at = this.length;
+    this.#writePair(at, high);
+    this.#writePair(at + 2, middle);
+    this.#writePair(at + 4, rest - middle * 100);
+    this.length = at + 6;
+  }
+
+  #writePair(at: number, value: number): void {
+    const { bytes } = this;
+    bytes[at] = DIGIT_PAIRS[value << 1] as number;
+    bytes[at + 1] = DIGIT_PAIRS[(value << 1) + 1] as number;
+  }
+
+  /** Takes back the zeros at the end of a decimal that was just written, but for the digit behind its point. */
+  trimZeros(): void {
+    const { bytes } = this;
+    let end = this.length;
+    while (bytes[end - 1] === ZERO && bytes[end - 2] !== POINT) end -= 1;
+    this.length = end;
+  }
+
   /** Writes a whole number from 0 to 2^53 in decimal. The room, 16 bytes, must be reserved. */
   writeDigits(value: number): void {
     const pairs = DIGIT_PAIRS;
@@ -151,7 +186,7 @@ export class RowBuffer {
       bytes[end - 1] = pairs[(small << 1) + 1] as number;
       bytes[end - 2] = pairs[small << 1] as number;
     } else {
-      bytes[end - 1] = 0x30 + small;
+      bytes[end - 1] = ZERO + small;
     }
   }
 }

@@ -420,12 +420,12 @@ export class TapeFeed implements TapeSink {
 
   #fold(trace: TraceFacts, timing: TimingText): void {
     this.facts.fold(trace);
-    if (timing.place === NOWHERE) return;
-    const { phases, hasStamps } = this.facts;
+    // With both stamps no phase is needed; a timing is then passed over like any payload, its content unchecked.
+    if (timing.place === NOWHERE || this.facts.hasStamps) return;
     const bytes = timing.place === IN_ARENA ? this.#arena : this.kept.bytes;
     const { start } = timing;
     const end = start + timing.length;
-    if (!phases.addText(this.#reader, bytes, start, end, !hasStamps)) this.#failReader();
+    if (!this.facts.phases.addText(this.#reader, bytes, start, end)) this.#failReader();
     else this.#checkUtf8(bytes, start, end);
   }
 

@@ -67,6 +67,9 @@ export const VALUE = { OBJECT: 1, ARRAY: 2, STRING: 3, NUMBER: 4, NULL: 5, BOOLE
 export class ValueReader implements PythonNumber {
   /** The text lies in `bytes[at, end)`. */
   bytes: Uint8Array = new Uint8Array(0);
+  /** The same memory, for reading several bytes at once: up to eight behind `end` may be read when `hasWords`. */
+  words = new DataView(this.bytes.buffer);
+  hasWords = false;
   at = 0;
   end = 0;
   /** NOTE bits of what was passed over since the owner cleared them. */
@@ -89,12 +92,14 @@ export class ValueReader implements PythonNumber {
   /** Kinds of open brackets while a container is passed over, 1 for an object. */
   #brackets = new Uint8Array(256);
   #view: Buffer = Buffer.alloc(0);
-  #wordsOf: Uint8Array = this.bytes;
-  #words = new DataView(this.bytes.buffer);
 
   /** Puts the cursor on new text. */
   open(bytes: Uint8Array, start: number, end: number): void {
-    this.bytes = bytes;
+    if (bytes !== this.bytes) {
+      this.bytes = bytes;
+      this.words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    }
+    this.hasWords = end + 8 <= bytes.length;
     this.at = start;
     this.end = end;
     this.fault = null;
@@ -390,13 +395,8 @@ export class ValueReader implements PythonNumber {
    */
   #plainEnd(): number {
     const { bytes, end } = this;
-    if (bytes !== this.#wordsOf) {
-      this.#wordsOf = bytes;
-      this.#words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    }
-    // Words are read up to eight bytes behind the end.
-    if (end + 8 > bytes.length) return -1;
-    const words = this.#words;
+    if (!this.hasWords) return -1;
+    const { words } = this;
     let at = this.at;
     let union = 0;
     let depth = 0;

@@ -187,9 +187,11 @@ describe('what is no JSON after all', () => {
     expect(only(record)).toMatchObject({ row: null, fault: { kind: 'invalid_json', reason } });
   });
 
-  test('a timing is checked even when stamps make it needless', () => {
+  test('a timing that stamps make needless is passed over like any payload', () => {
     const stamps = '"info":{"dispatch":{"time":1},"arrival":{"time":2}}';
-    const { fault } = only(`{"traces":[{${stamps},"timing":{"agent":{"start":1.}}}]}`);
+    const timing = '"timing":{"agent":{"start":1.}}';
+    expect(fieldOf(`{"traces":[{${timing},${stamps}},{${timing}}]}`, 'duration')).toBe('1');
+    const { fault } = only(`{"traces":[{${timing}},{${stamps}}]}`);
     expect(fault?.reason).toBe('a number without digits after the point');
   });
 
