@@ -7,7 +7,7 @@
  * (0.3), spaced JSON 2.9. By kind: token ids 4.0, masks 9, logprobs 3.1, doubles with exponents 2.1, prose 2.7,
  * Chinese 1.4, \u escapes 1.3; what the fast paths leave to the machine 0.2.
  */
-import { areFindingsFull, lineStart } from './findings';
+import { areFindingsFull } from './findings';
 import { REACH, WINDOW } from './layout';
 import { BAD, endLine, resetMachine, state, step } from './machine';
 import { skipTokens } from './tokens';
@@ -40,8 +40,8 @@ export function run(length: i32): i32 {
   return <i32>(at - WINDOW);
 }
 
-/** The stream ends: what follows its last LF is a line if it has any bytes. */
+/** The stream ends: what follows its last LF is a line, blank when there is nothing. */
 export function end(): void {
   const at = origin + WINDOW;
-  if (at > lineStart) endLine(at, at);
+  endLine(at, at);
 }

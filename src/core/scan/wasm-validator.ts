@@ -27,7 +27,6 @@ export class WasmValidator implements StreamValidator {
 
   /** @param module assembly/validator.wasm, compiled */
   constructor(module: WebAssembly.Module) {
-    // The module imports nothing but the handler of failed assertions, which the build leaves out.
     this.#module = new WebAssembly.Instance(module).exports as unknown as ValidatorExports;
     const { memory, WINDOW, WINDOW_BYTES, FINDINGS } = this.#module;
     // The memory never grows, so that these views stay attached.
