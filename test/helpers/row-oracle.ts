@@ -180,28 +180,28 @@ function branchPaths(trace: Json): number[][] {
   });
 }
 
-/** 4.4, by Python's equality: 1, 1.0 and true are one value. */
+/** 4.4, by Python's equality: 1, 1.0 and true are one value. Lists are one, objects another: Python refuses both. */
 function branchesOf(trace: Json, mode: 'compat' | 'exact'): number {
   const nodes = elements(trace, 'nodes');
   const parents = nodes.map((node) => member(node, 'parent')).filter((parent) => parent !== undefined);
   const counted = mode === 'exact' ? parents.filter((parent) => parent !== null) : parents;
-  const distinct = new Set(
-    counted.map((parent) => (typeof parent === 'string' ? `"${parent}` : print(pythonKey(parent)))),
-  );
-  return Math.max(0, nodes.length - distinct.size);
+  return Math.max(0, nodes.length - new Set(counted.map(pythonKey)).size);
 }
 
 function pythonKey(parent: Json): Json {
   if (typeof parent === 'boolean') return parent ? 1n : 0n;
+  if (typeof parent === 'object' && parent !== null) return Array.isArray(parent) ? 'a list' : 'an object';
+  if (typeof parent === 'string') return `"${parent}"`;
   return typeof parent === 'number' && Number.isInteger(parent) ? BigInt(parent) : parent;
 }
 
-/** 4.5 */
-function stopOf(traces: readonly Json[], mode: 'compat' | 'exact'): Json {
-  let stop: Json = null;
+/** 4.5; what is no string counts as null. */
+function stopOf(traces: readonly Json[], mode: 'compat' | 'exact'): string | null {
+  let stop: string | null = null;
   for (const trace of traces) {
     const value = member(trace, 'stop_condition');
-    if (value !== undefined && (value !== null || mode === 'compat')) stop = stringOrNull(value);
+    if (typeof value === 'string') stop = value;
+    else if (value !== undefined && mode === 'compat') stop = null;
   }
   return stop;
 }

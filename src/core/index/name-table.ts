@@ -50,12 +50,12 @@ export class NameTable {
     for (let index = 0; index < names.length; index += 1) {
       if (isSame(names[index] as Uint8Array, bytes, start, end)) return index;
     }
-    return names.push(bytes.slice(start, end)) - 1;
+    return names.push(copyOf(bytes, start, end)) - 1;
   }
 
   #searchMap(bytes: Uint8Array, start: number, end: number): number {
     this.#byText ??= new Map(this.#names.map((name, index) => [latin1(name), index]));
-    const name = bytes.slice(start, end);
+    const name = copyOf(bytes, start, end);
     const text = latin1(name);
     let index = this.#byText.get(text);
     if (index === undefined) {
@@ -64,6 +64,11 @@ export class NameTable {
     }
     return index;
   }
+}
+
+/** A copy, also of a Buffer, whose own `slice` is a view of memory that the next record overwrites. */
+function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  return new Uint8Array(bytes.subarray(start, end));
 }
 
 function latin1(bytes: Uint8Array): string {
