@@ -16,6 +16,11 @@ export type ProgressScreenOptions<Progress> = {
   readonly intervalMs: number;
   /** Prints nothing unless SIGUSR1 asks: stdout carries rows, and nobody asked for lines. */
   readonly isQuiet?: boolean;
+  /**
+   * Milliseconds that the work has before a view is drawn, unless `--tui` asks for it; default 0. What is over by then
+   * never pays for a view.
+   */
+  readonly delayMs?: number;
   /** What is about to happen; safe text. */
   readonly intro: string;
   readonly progress: () => Progress;
@@ -26,7 +31,7 @@ export type ProgressScreenOptions<Progress> = {
 
 /** Starts showing; what it returns ends it, and resolves when the screen is free for the report. */
 export async function showProgress<Progress>(options: ProgressScreenOptions<Progress>): Promise<() => Promise<void>> {
-  const { output, format, tui, intervalMs, isQuiet = false, intro, progress } = options;
+  const { output, tui, intervalMs, isQuiet = false, intro, progress } = options;
   const screen = decideScreen({
     tui,
     json: output.json,
@@ -34,16 +39,7 @@ export async function showProgress<Progress>(options: ProgressScreenOptions<Prog
     environment: process.env,
   });
   if (screen === 'silent') return async () => {};
-  if (screen === 'live' && !isQuiet) {
-    // Until the view is loaded the same place says what is about to happen (demand C7).
-    const onLoaded = output.hold(format.fit(intro, (process.stderr.columns ?? 80) - 1));
-    const view = await options.mount(progress, onLoaded);
-    output.routeNotices((line) => view.print(line));
-    return async () => {
-      output.routeNotices(null);
-      await view.end();
-    };
-  }
+  if (screen === 'live' && !isQuiet) return showLive(options);
   // Before the first line: whoever has read it may ask for the next one.
   const end = startProgressLines({
     intervalMs: isQuiet ? 0 : intervalMs,
@@ -53,4 +49,38 @@ export async function showProgress<Progress>(options: ProgressScreenOptions<Prog
   });
   if (!isQuiet) output.progress(intro);
   return async () => end();
+}
+
+async function showLive<Progress>(options: ProgressScreenOptions<Progress>): Promise<() => Promise<void>> {
+  const { output, format, progress, mount, tui, delayMs = 0 } = options;
+  // Until the view is loaded the same place says what is about to happen (demand C7), below whatever is printed.
+  const intro = format.fit(options.intro, (process.stderr.columns ?? 80) - 1);
+  let release = output.hold(intro);
+  output.routeNotices((line) => {
+    release();
+    output.failure(line);
+    release = output.hold(intro);
+  });
+  const draw = async (): Promise<View> => {
+    const view = await mount(progress, () => release());
+    output.routeNotices((line) => view.print(line));
+    return view;
+  };
+  let drawing: Promise<View> | null = null;
+  const timer = setTimeout(() => {
+    drawing ??= draw();
+    // Whoever ends it learns of a failure; until then it must not count as unhandled.
+    drawing.catch(() => {});
+  }, delayMs);
+  if (delayMs === 0 || tui === true) {
+    drawing = draw();
+    await drawing;
+  }
+  return async () => {
+    clearTimeout(timer);
+    const view = await drawing;
+    output.routeNotices(null);
+    if (view === null) release();
+    else await view.end();
+  };
 }

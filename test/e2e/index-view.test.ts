@@ -11,6 +11,9 @@ import { HAS_PYTHON, runOnTerminal, type TerminalJob, type TerminalResult } from
 
 const TERMINAL = { TERM: 'xterm-256color', LANG: 'C.UTF-8' };
 
+/** With the view from the start, on work that takes a while. */
+const VIEWED = ['--check', '--strict', '--tui'];
+
 let prl: CommandRoot;
 let folder: string;
 
@@ -58,9 +61,28 @@ function expectRestored(result: TerminalResult): void {
 }
 
 describe.skipIf(!HAS_PYTHON)('prl index on a terminal (needs python3)', () => {
+  test('what is over at once draws no view: one line, then the report in its place', async () => {
+    const out = path.join(folder, 'rows');
+    const result = await index({ run: 'fixtures/runs/verifiers-eval', args: ['--out', out] });
+    expect(result).toMatchObject({ status: 0, restored: true });
+    expect(result.output).not.toContain('\u001b[?25l');
+    expect(plain(result)).toMatch(/^indexing verifiers-eval into \S+: 226 KiB in 1 chunk indexed 16 episodes, .*\n/);
+  });
+
+  test('a notice stands above the line that says what is done', async () => {
+    const out = path.join(folder, 'rows');
+    const steps = [{ expect: 'indexing standard input', signal: 'SIGINT' }] as const;
+    const result = await index({ run: '-', args: ['--out', out], steps });
+    expect(result).toMatchObject({ status: 130, failed: null, restored: true });
+    expect(plain(result)).toMatch(
+      /stopping; what is on disk stays as it was; a second signal leaves at once\nindexing /,
+    );
+    expect(plain(result)).toMatch(/ partial: indexed 0 episodes, /);
+  });
+
   test('shows the view, ends by itself, and leaves the report as the last thing', async () => {
     const out = path.join(folder, 'rows');
-    const result = await index({ args: ['--out', out] });
+    const result = await index({ args: ['--out', out, '--tui'] });
     expect(result).toMatchObject({ status: 0, failed: null });
     expect(result.output).toContain('\u001b[?25l');
     expect(plain(result)).toMatch(
@@ -76,7 +98,7 @@ describe.skipIf(!HAS_PYTHON)('prl index on a terminal (needs python3)', () => {
     ['SIGTERM', { signal: 'SIGTERM' }, 143],
     ['SIGHUP', { signal: 'SIGHUP' }, 143],
   ] as const)('%s stops it with a partial report and the terminal as it was', async (_name, deed, status) => {
-    const result = await index({ steps: [{ expect: ' records', ...deed }] });
+    const result = await index({ args: VIEWED, steps: [{ expect: ' records', ...deed }] });
     expect(result).toMatchObject({ status, failed: null });
     expect(plain(result)).toContain('stopping; what is on disk stays as it was; a second signal leaves at once\n');
     expect(plain(result)).toMatch(
@@ -120,7 +142,7 @@ describe.skipIf(!HAS_PYTHON)('prl index on a terminal (needs python3)', () => {
 
   test('--rows into a file: the view is on the terminal, and every row in the file', async () => {
     const file = path.join(folder, 'rows.jsonl');
-    const result = await index({ args: ['--rows'], stdout: file });
+    const result = await index({ args: ['--rows', '--tui'], stdout: file });
     expect(result).toMatchObject({ status: 0, failed: null });
     expect(result.output).toContain('\u001b[?25l');
     expect(plain(result)).toMatch(/ wrote the rows of 256 episodes, .*\n rows {6}256 rows of \S+ to stdout\n/);
@@ -142,14 +164,14 @@ describe.skipIf(!HAS_PYTHON)('prl index on a terminal (needs python3)', () => {
 
   test('NO_COLOR leaves the view and takes the colour', async () => {
     const out = path.join(folder, 'rows');
-    const result = await index({ args: ['--out', out], env: { NO_COLOR: '1' } });
+    const result = await index({ args: ['--out', out, '--tui'], env: { NO_COLOR: '1' } });
     expect(result.output).toContain('\u001b[?25l');
     expect(result.output).not.toMatch(/\[[\d;]+m/);
-    expect((await index({ args: ['--out', out] })).output).toMatch(/\[[\d;]+m/);
+    expect((await index({ args: ['--out', out, '--tui'] })).output).toMatch(/\[[\d;]+m/);
   });
 
   test('a locale without UTF-8 gets ASCII only', async () => {
-    const result = await index({ env: { LANG: 'C' }, steps: [{ expect: ' records', send: 'q' }] });
+    const result = await index({ args: VIEWED, env: { LANG: 'C' }, steps: [{ expect: ' records', send: 'q' }] });
     expect(result).toMatchObject({ status: 130, failed: null });
     expect(plain(result)).toMatch(/^[\x20-\x7e\n]*$/);
   });

@@ -65,8 +65,12 @@ export default class Index extends PrlCommand {
     });
     const endScreen = await this.#show(index, run, flags);
     const startedMs = performance.now();
-    const outcome = await index.run(this.interrupt.signal).finally(endScreen);
-    const document = this.#document(outcome, { index, run: args.run, layout: run.layout, startedMs });
+    let seconds = 0;
+    const outcome = await index.run(this.interrupt.signal).finally(() => {
+      seconds = (performance.now() - startedMs) / 1000;
+      return endScreen();
+    });
+    const document = this.#document(outcome, { index, run: args.run, layout: run.layout, seconds });
     // Whoever read the rows has seen enough (demand C3).
     if (!flags.rows || !this.output.readerLeft) await this.#report(document, run, index, flags);
     await rows.settled();
@@ -108,12 +112,11 @@ export default class Index extends PrlCommand {
 
   #document(
     outcome: IndexOutcome,
-    { index, startedMs, ...named }: { index: RunIndex; run: string; layout: string; startedMs: number },
+    { index, ...named }: { index: RunIndex; run: string; layout: string; seconds: number },
   ): IndexDocument {
     return indexDocument(outcome, {
       ...named,
       mode: index.mode,
-      seconds: (performance.now() - startedMs) / 1000,
       peakRssBytes: process.resourceUsage().maxRSS * 1024, // the system tells KiB
       threads: index.snapshot().threads,
     });
