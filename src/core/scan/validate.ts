@@ -40,7 +40,7 @@ function skipWholeValue(text: JsonText, start: number): number {
   for (;;) {
     at = skipSpace(text, at);
     // Token ids, masks and logprobs are nine tenths of an episode.
-    if (brackets.depth > 0 && !brackets.isTopObject()) at = skipPlainScalars(text, at);
+    if (brackets.depth > 0 && !brackets.isTopObject()) at = skipSpace(text, skipPlainScalars(text, at));
     const byte = bytes[at];
     if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
       const isObject = byte === OPEN_OBJECT;

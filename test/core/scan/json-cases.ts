@@ -21,6 +21,15 @@ export const VALID_TEXTS: readonly string[] = [
   '{"a":1,"b":{"a":2},"a":{"c":3},"\\u0061":4}',
   '{"":1,"__proto__":{"x":1},"constructor":2}',
   '{"\u00e9\u{1F600}":"\\ud83d\\ude00 \u2028 \u007f"}',
+  // White space on each side of every comma, where the fast way through plain scalars meets it.
+  ...[',', ' ,', ', ', ' , ', '\t,\r\n', ',  '].flatMap((comma) =>
+    [
+      ['1', '2', '3'],
+      ['true', 'false', 'true'],
+      ['-0.5', '"x"', 'null', '7'],
+      ['1e3', '[]', '{}', '0'],
+    ].map((values) => `{"a":[${values.join(comma)}],"b":[[${values.join(comma)}],1]}`),
+  ),
   '[1e308,-1E-400,123456789012345678901234567890,0.1,1.0,1e5,1E+5]',
   '"\\"\\\\\\/\\b\\f\\n\\r\\t\\u00ff"',
 ];
