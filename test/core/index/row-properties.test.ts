@@ -1,7 +1,6 @@
 /**
- * Random episodes in random legal spellings: rows by way of each walker, of stream-json's tokens and of the object in
- * memory are byte for byte those that an independent restatement of the formulas gives (R-IDX-2, issue demand of one
- * set of formulas).
+ * Random episodes in random legal spellings: the rows by way of each walker, of the tokens of stream-json and of the
+ * object in memory are, byte for byte, those of an independent restatement of the formulas (R-IDX-2).
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
