@@ -31,17 +31,17 @@ export type OpenChunk = {
 };
 
 /**
- * Opens a chunk for reading. The caller closes the source.
+ * Opens a chunk for reading. The caller closes the source. An abort ends a wait for standard input, now and later.
  * @throws the system's error when neither form of the chunk can be opened
  */
-export async function openChunk(file: ChunkFile): Promise<ChunkSource> {
-  return (await openChunkFile(file)).source;
+export async function openChunk(file: ChunkFile, signal?: AbortSignal): Promise<ChunkSource> {
+  return (await openChunkFile(file, signal)).source;
 }
 
 /** The same, with the identity of the file that was opened. */
-export async function openChunkFile(file: ChunkFile): Promise<OpenChunk> {
+export async function openChunkFile(file: ChunkFile, signal?: AbortSignal): Promise<OpenChunk> {
   if (file.form === 'stdin') {
-    return { source: await openStdin(process.stdin), dev: 0, ino: 0, sizeBytes: 0 };
+    return { source: await openStdin(process.stdin, signal), dev: 0, ino: 0, sizeBytes: 0 };
   }
   const handle = await openEitherForm(file.path);
   try {

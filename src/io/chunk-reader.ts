@@ -52,8 +52,9 @@ export async function* readLines(file: ChunkFile, options: ReadLinesOptions = {}
   options.signal?.throwIfAborted();
   let source: ChunkSource;
   try {
-    source = await openChunk(file);
+    source = await openChunk(file, options.signal);
   } catch (error) {
+    options.signal?.throwIfAborted();
     const bytes = file.uncompressedBytes ?? 0;
     yield { type: 'lost', lost: { offset: 0, bytes, kind: 'unreadable', reason: describeReadError(error) } };
     return;

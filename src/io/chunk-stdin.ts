@@ -14,8 +14,13 @@ import type { ChunkPiece, ChunkSource } from './chunk-source.js';
 
 const MAGIC_BYTES = 4;
 
-/** Plain or compressed, told by the first bytes that arrive. The source reads from `input` and cannot go back. */
-export async function openStdin(input: Readable): Promise<ChunkSource> {
+/**
+ * Plain or compressed, told by the first bytes that arrive. The source reads from `input` and cannot go back.
+ * @throws the reason of the signal, also while nothing arrives: whoever is to write may never do so
+ */
+export async function openStdin(input: Readable, signal?: AbortSignal): Promise<ChunkSource> {
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', () => input.destroy(signal.reason as Error), { once: true });
   const parts = input[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const head: Buffer[] = [];
   let headBytes = 0;

@@ -245,6 +245,16 @@ describe('damage', () => {
   });
 });
 
+test('the help has every status it can end in, and every flag of the contract', async () => {
+  const { status, stdout, stderr } = await index(['--help'], tempFolder());
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect([...stdout.matchAll(/^ {2}(\d+) {2,}\S/gm)].map(([, exit]) => Number(exit))).toEqual([
+    0, 1, 2, 3, 4, 5, 7, 8, 130, 143,
+  ]);
+  const flags = ['check', 'rows', 'out', 'strict', 'jobs', 'tokens', 'mode', 'subset', 'force', 'json'];
+  for (const flag of flags) expect(stdout).toMatch(new RegExp(`^ +--${flag}[ =]`, 'm'));
+});
+
 describe('wrong usage is exit status 2', () => {
   test.each([
     ['rows and a document', ['--rows', '--json'], 'cannot share stdout'],

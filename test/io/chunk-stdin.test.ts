@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { ChunkSource } from '../../src/io/chunk-source.js';
 import { openStdin } from '../../src/io/chunk-stdin.js';
@@ -45,6 +45,24 @@ function spooled(): string[] {
 }
 
 describe('openStdin', () => {
+  test.each([
+    ['nothing has come', ''],
+    ['half a line has come', '{"id":'],
+  ])('an abort ends the wait for more when %s', async (_name, text) => {
+    const controller = new AbortController();
+    const input = new PassThrough();
+    input.write(text);
+    const reading = (async () => {
+      const source = await openStdin(input, controller.signal);
+      for await (const _piece of source.pieces(0, Number.POSITIVE_INFINITY, controller.signal));
+    })();
+    await new Promise((resolve) => setImmediate(resolve));
+    const reason = new Error('stopped');
+    controller.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+    expect(input.destroyed).toBe(true);
+  });
+
   test.each([1, 2, 3, 5, 4_096])('plain input in parts of %i bytes comes out as it went in', async (partBytes) => {
     const source = await openStdin(inParts(CONTENT, partBytes));
     expect(source.uncompressedBytes).toBeNull();
