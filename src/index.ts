@@ -1,8 +1,12 @@
 /**
- * The public library of prl: reading runs, and the parts of the upload pipeline. What is exported here is stable;
+ * The public library of prl: reading runs, index rows, and the parts of the upload pipeline. What is exported here is stable;
  * everything else may change in any version.
  */
 export { PrlError, type PrlErrorCode, type PrlErrorOptions } from './core/errors.js';
+export { annotationRow } from './core/index/annotation-row.js';
+export type { DifferenceKind, IndexComparison, RowDifference } from './core/index/compare.js';
+export { type IndexRecordOptions, indexRecord, indexRecordSteps } from './core/index/index-record.js';
+export type { IndexOutcome, StreamOutcome } from './core/index/outcome.js';
 export type { Damage, DamageKind, FramedLine, LineFormat, RecordUnit, StreamRecord } from './core/scan/types.js';
 export { validateJson } from './core/scan/validate.js';
 export { type LineFacts, readFacts } from './core/stream/facts.js';
@@ -26,6 +30,7 @@ export { readRange } from './io/chunk-range.js';
 export { monotonicClock } from './io/clock.js';
 export { type PackOptions, packBatch } from './io/pack.js';
 export { type OpenRunOptions, openRun } from './io/run.js';
+export { type IndexTarget, RunIndex, type RunIndexOptions } from './io/run-index.js';
 export { type ReadRecordsOptions, type RunEvent, readRecords } from './io/run-records.js';
 export type { ChunkFile, Run, RunLayout } from './io/run-types.js';
 export { RunUpload, type RunUploadOptions } from './io/run-upload.js';
