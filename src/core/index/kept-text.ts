@@ -24,6 +24,9 @@ const HIGH_BITS = 0x80808080 | 0;
 /** Texts longer than this are copied by the native copy. */
 const LOOP_BYTES = 64;
 
+/** Most bytes of strings that one record may have kept: the ids of 2 million traces. */
+export const MAX_KEPT_BYTES = 67_108_864;
+
 const HEX_DIGITS = '0123456789abcdef';
 
 export class KeptText {
@@ -34,8 +37,9 @@ export class KeptText {
   length = 0;
   /** Where the text kept last begins; its length is what `keep` returned. */
   start = 0;
-  /** Set by `keep` when it returns -1. */
+  /** Why nothing was kept, when -1 was returned: bytes that are not UTF-8, no room, or else no JSON. */
   isBadUtf8 = false;
+  isFull = false;
 
   readonly #reader: ValueReader;
   #source = this.bytes;
@@ -49,11 +53,12 @@ export class KeptText {
   /** Forgets all texts. */
   clear(): void {
     this.length = 0;
+    this.isFull = false;
   }
 
   /** Keeps a string without a backslash; returns its length, -1 when it is not UTF-8. */
   keepPlain(source: Uint8Array, from: number, count: number): number {
-    this.#reserve(count);
+    if (!this.#reserve(count)) return -1;
     const { bytes } = this;
     const at = this.length;
     let union = 0;
@@ -86,7 +91,7 @@ export class KeptText {
   /** Keeps a string with backslashes; returns the length of its canonical text, -1 when it is no JSON or not UTF-8. */
   keepEscaped(source: Uint8Array, from: number, count: number): number {
     this.isBadUtf8 = false;
-    this.#reserve(count);
+    if (!this.#reserve(count)) return -1;
     const start = this.length;
     const reader = this.#reader;
     reader.open(source, from, from + count);
@@ -108,12 +113,13 @@ export class KeptText {
     return this.#finish(start, to - start, 0x80);
   }
 
-  /** Keeps bytes as they are, unchecked. */
-  keepRaw(source: Uint8Array, from: number, count: number): void {
-    this.#reserve(count);
+  /** Keeps bytes as they are, unchecked; false when there is no room. */
+  keepRaw(source: Uint8Array, from: number, count: number): boolean {
+    if (!this.#reserve(count)) return false;
     this.start = this.length;
     this.bytes.set(source.subarray(from, from + count), this.length);
     this.length += count;
+    return true;
   }
 
   /** Keeps a string of the language. A half character becomes its escape, in lower case. */
@@ -134,12 +140,16 @@ export class KeptText {
   }
 
   /** No canonical text is longer than what it came from. */
-  #reserve(count: number): void {
-    if (this.length + count <= this.bytes.length) return;
-    const grown = new Uint8Array(Math.max(this.bytes.length * 2, this.length + count));
+  #reserve(count: number): boolean {
+    if (this.length + count <= this.bytes.length) return true;
+    this.isFull = this.length + count > MAX_KEPT_BYTES;
+    if (this.isFull) return false;
+    const wanted = Math.max(this.bytes.length * 2, this.length + count);
+    const grown = new Uint8Array(Math.min(wanted, MAX_KEPT_BYTES));
     grown.set(this.bytes.subarray(0, this.length));
     this.bytes = grown;
     this.view = new DataView(grown.buffer);
+    return true;
   }
 
   #finish(start: number, count: number, union: number): number {

@@ -14,10 +14,6 @@ export class NameTable {
   #byText: Map<string, number> | null = null;
   #expected = 0;
 
-  get size(): number {
-    return this.#names.length;
-  }
-
   /** A new record begins: true when all names were forgotten. */
   beginRecord(): boolean {
     this.#expected = 0;
@@ -37,11 +33,6 @@ export class NameTable {
     }
     this.#expected = index + 1;
     return index;
-  }
-
-  /** The bytes of a name. */
-  nameOf(index: number): Uint8Array {
-    return this.#names[index] as Uint8Array;
   }
 
   #search(bytes: Uint8Array, start: number, end: number): number {

@@ -93,6 +93,7 @@ export class ObjectFeed {
     trace.rewards.addTree(rewardsTree(memberOf(value, 'rewards'), this.#reader));
     this.#takeInfo(memberOf(value, 'info'));
     this.#takeStop(memberOf(value, 'stop_condition'));
+    if (trace.isOverfull || this.kept.isFull) throw new RangeError('a trace with more than is kept of one');
     this.facts.fold(trace);
     if (this.facts.hasStamps) return;
     this.facts.phases.addTree(timingTree(memberOf(value, 'timing'), this.#reader));

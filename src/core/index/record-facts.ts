@@ -35,7 +35,7 @@ const LIMITS = ['max_turns', 'max_input_tokens', 'max_output_tokens', 'max_total
 /** The name that `compaction_failed` had until August 2026. */
 const OLDER_LIMIT = Buffer.from('context_length');
 
-const { ODD_VALUE, ODD_PARENT } = NOTE;
+const { NO_STORED_TOKENS, ODD_VALUE, ODD_PARENT } = NOTE;
 
 export class RecordFacts {
   readonly id = new TextFact();
@@ -71,6 +71,7 @@ export class RecordFacts {
   idSpans = new Int32Array(32);
   idCount = 0;
 
+  readonly #options: RowOptions;
   readonly #kept: KeptText;
   readonly #isExact: boolean;
   /** Whether token counts are derived. */
@@ -81,6 +82,7 @@ export class RecordFacts {
   #pass = 0;
 
   constructor(kept: KeptText, options: RowOptions) {
+    this.#options = options;
     this.#kept = kept;
     this.#isExact = options.mode === 'exact';
     this.isDerived = options.tokens !== 'stored' || options.bothCounts === true;
@@ -235,10 +237,17 @@ export class RecordFacts {
     this.derivedOutput.addInt(tokens.output, tokens.bigOutput);
   }
 
-  /** Notes of the parts that have their own, once a record is complete. */
+  /** The record is complete: gathers the notes of the parts that have their own. */
   gather(notes: number): void {
     this.notes |= notes | this.phases.notes;
     this.phases.notes = 0;
+    if (this.#options.tokens === 'stored' && !this.hasStoredTokens) this.notes |= NO_STORED_TOKENS;
+  }
+
+  /** Whether the record has both token counts as integers. */
+  get hasStoredTokens(): boolean {
+    const { storedInput, storedOutput } = this;
+    return storedInput.isPresent && storedInput.isInt && storedOutput.isPresent && storedOutput.isInt;
   }
 
   /** Notes a value of a type that does not belong where it stands. */

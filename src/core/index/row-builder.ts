@@ -8,7 +8,7 @@ import type { PythonNumber } from './exact-sum.js';
 import type { RowFault } from './notes.js';
 import { DEFAULT_ROW_OPTIONS, type RowOptions } from './record-facts.js';
 import type { RowBuffer } from './row-buffer.js';
-import { areStored, type RowPlace, RowWriter } from './row-writer.js';
+import { type RowPlace, RowWriter } from './row-writer.js';
 import { TapeFeed } from './tape-feed.js';
 
 /** Token counts of a record, by both ways. */
@@ -62,7 +62,7 @@ export class RowBuilder implements TapeSink {
   get tokenCounts(): TokenCounts {
     const { facts } = this.#feed;
     const derived = { input: exact(facts.derivedInput), output: exact(facts.derivedOutput) };
-    if (!areStored(facts)) return { stored: null, derived };
+    if (!facts.hasStoredTokens) return { stored: null, derived };
     return { stored: { input: exact(facts.storedInput), output: exact(facts.storedOutput) }, derived };
   }
 
@@ -72,7 +72,7 @@ export class RowBuilder implements TapeSink {
    */
   get hasOtherTokens(): boolean {
     const { facts } = this.#feed;
-    if (!areStored(facts) || !facts.isDerived) return false;
+    if (!facts.hasStoredTokens || !facts.isDerived) return false;
     return !isEqual(facts.storedInput, facts.derivedInput) || !isEqual(facts.storedOutput, facts.derivedOutput);
   }
 

@@ -1,7 +1,6 @@
 /** The bytes of a row (spec 04 section 2) from the facts of its record. */
 import type { ExactSum } from './exact-sum.js';
 import type { KeptText } from './kept-text.js';
-import { NOTE } from './notes.js';
 import type { NumberFact } from './number-fact.js';
 import { writeFloat, writeInt, writeNull } from './print-number.js';
 import type { RecordFacts, RowOptions, TextFact } from './record-facts.js';
@@ -22,6 +21,7 @@ export type RowPlace = {
 const ROW_BYTES = 1024;
 
 const COMMA = 0x2c;
+const COLON = 0x3a;
 const QUOTE = 0x22;
 
 const COST = new RowKey('{"cost":');
@@ -37,10 +37,11 @@ const NUM_ERRORS = new RowKey(',"num_errors":');
 const REWARD = new RowKey(',"reward":');
 const ADVANTAGE = new RowKey(',"advantage":');
 const INPUT_TOKENS = new RowKey(',"input_tokens":');
-const OUTPUT_TOKENS = new RowKey(',"output_tokens":');
+const OUTPUT_TOKENS = new RowKey(',"output_tokens"');
 const TURNS = new RowKey(',"turns":');
 const BRANCHES = new RowKey(',"branches":');
-const STOP = new RowKey(',"stop_condition":');
+const STOP = new RowKey(',"stop_condition');
+const KEY_END = new RowKey('":');
 const TRUNCATED = new RowKey(',"truncated":');
 const DISPATCH = new RowKey(',"dispatch":');
 const ARRIVAL = new RowKey(',"arrival":');
@@ -127,17 +128,18 @@ export class RowWriter {
   /** 4.3 */
   #writeTokens(target: RowBuffer): void {
     const { storedInput, storedOutput, derivedInput, derivedOutput } = this.#facts;
-    const isStored = areStored(this.#facts);
+    const isStored = this.#facts.hasStoredTokens;
     target.writeKey(INPUT_TOKENS);
     if (this.#tokens === 'derived' || (this.#tokens === 'auto' && !isStored)) {
       this.#writeInt(target, derivedInput.value, derivedInput.big);
       target.writeKey(OUTPUT_TOKENS);
+      target.writeByte(COLON);
       this.#writeInt(target, derivedOutput.value, derivedOutput.big);
       return;
     }
-    if (!isStored) this.#facts.notes |= NOTE.NO_STORED_TOKENS;
     this.#writeInt(target, isStored ? storedInput.value : 0, isStored ? storedInput.big : null);
     target.writeKey(OUTPUT_TOKENS);
+    target.writeByte(COLON);
     this.#writeInt(target, isStored ? storedOutput.value : 0, isStored ? storedOutput.big : null);
   }
 
@@ -149,6 +151,7 @@ export class RowWriter {
     target.writeKey(BRANCHES);
     target.writeDigits(facts.branches);
     target.writeKey(STOP);
+    target.writeKey(KEY_END);
     this.#writeText(target, facts.stop);
     target.writeKey(TRUNCATED);
     target.writeKey(facts.isTruncated ? TRUE : FALSE);
@@ -223,9 +226,4 @@ export class RowWriter {
   #writeFloat(target: RowBuffer, value: number): void {
     writeFloat(target, value);
   }
-}
-
-/** Whether the record has both counts as integers. */
-export function areStored({ storedInput, storedOutput }: RecordFacts): boolean {
-  return storedInput.isPresent && storedInput.isInt && storedOutput.isPresent && storedOutput.isInt;
 }

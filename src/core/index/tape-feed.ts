@@ -419,6 +419,7 @@ export class TapeFeed implements TapeSink {
   }
 
   #fold(trace: TraceFacts, timing: TimingText): void {
+    if (trace.isOverfull) this.#fail('line_too_large', 'a trace with more nodes or calls than are kept');
     this.facts.fold(trace);
     // With both stamps no phase is needed; a timing is then passed over like any payload, its content unchecked.
     if (timing.place === NOWHERE || this.facts.hasStamps) return;
@@ -433,7 +434,7 @@ export class TapeFeed implements TapeSink {
   #keepTimings(): void {
     for (const timing of [this.#rootTiming, this.#listedTiming]) {
       if (timing.place !== IN_ARENA) continue;
-      this.kept.keepRaw(this.#arena, timing.start, timing.length);
+      if (!this.kept.keepRaw(this.#arena, timing.start, timing.length)) this.#failText();
       timing.start = this.kept.start;
       timing.place = KEPT;
     }
@@ -510,7 +511,8 @@ export class TapeFeed implements TapeSink {
   }
 
   #failText(): void {
-    if (this.kept.isBadUtf8) this.#fail('invalid_utf8', 'bytes that are not UTF-8');
+    if (this.kept.isFull) this.#fail('line_too_large', 'more text that rows need than the 64 MiB that are kept');
+    else if (this.kept.isBadUtf8) this.#fail('invalid_utf8', 'bytes that are not UTF-8');
     else this.#failReader();
   }
 

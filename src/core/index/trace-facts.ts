@@ -17,6 +17,10 @@ export const NO_PARENT = { ABSENT: -1, NULL: -2, ODD: -3 } as const;
 /** Which count of a usage. */
 export const COUNT = { PROMPT: 0, COMPLETION: 1, CACHED: 2 } as const;
 
+/** Most nodes and calls of one trace: twenty times what 560 MB hold as producers write them. Powers of two. */
+export const MAX_NODES = 4_194_304;
+export const MAX_CALLS = 2_097_152;
+
 /** Columns of `bigs` for each call: three counts and the cost. */
 const BIG_COLUMNS = 4;
 const COST_COLUMN = 3;
@@ -57,6 +61,8 @@ export class TraceFacts {
   stop: number = STOP.ABSENT;
   stopStart = 0;
   stopLength = 0;
+  /** More nodes or calls came than are kept, so that the trace can have no row: memory does not depend on input. */
+  isOverfull = false;
 
   reset(): void {
     this.idLength = -1;
@@ -65,6 +71,7 @@ export class TraceFacts {
     this.rewards.reset();
     this.clearInfo();
     this.stop = STOP.ABSENT;
+    this.isOverfull = false;
   }
 
   clearNodes(): void {
@@ -88,6 +95,8 @@ export class TraceFacts {
   addNode(): void {
     const node = this.nodeCount;
     if (node === this.parents.length) {
+      this.isOverfull ||= node === MAX_NODES;
+      if (this.isOverfull) return;
       const grown = new Int32Array(node * 2);
       grown.set(this.parents);
       this.parents = grown;
@@ -112,7 +121,11 @@ export class TraceFacts {
 
   addCall(): void {
     const call = this.callCount;
-    if (call === this.callNodes.length) this.#growCalls(call * 2);
+    if (call === this.callNodes.length) {
+      this.isOverfull ||= call === MAX_CALLS;
+      if (this.isOverfull) return;
+      this.#growCalls(call * 2);
+    }
     this.callNodes[call] = -1;
     this.hasError[call] = 0;
     this.isCutByLength[call] = 0;

@@ -14,13 +14,13 @@ export type BuiltRow = {
   readonly unit: string;
 };
 
-/** The rows of all lines of one chunk; `line` counts the rows. */
+/** The rows of all lines of one chunk; `line` counts the rows. A builder that is given has its own options. */
 export function buildRows(
   text: string | Uint8Array,
   options: Partial<RowOptions> = {},
   chunk: number | null = 0,
+  builder = new RowBuilder({ ...DEFAULT_ROW_OPTIONS, ...options }),
 ): BuiltRow[] {
-  const builder = new RowBuilder({ ...DEFAULT_ROW_OPTIONS, ...options });
   const walker = new TextWalker({ sink: builder });
   const bytes = Buffer.from(text);
   let at = 0;

@@ -1,5 +1,6 @@
 /** What is no legal episode but legal JSON, and what only looks like JSON (demand I8). */
 import { describe, expect, test } from 'vitest';
+import { MAX_CALLS, MAX_NODES } from '../../../src/core/index/trace-facts.js';
 import { buildRows, fieldOf } from './built-rows.js';
 
 function only(text: string | Uint8Array) {
@@ -262,6 +263,24 @@ describe('a record that fills more than one tape', () => {
     const record = `{"id":"wide","traces":[${traces}]}`;
     expect(fieldOf(record, 'cost')).toBe('50000');
     expect(JSON.parse(fieldOf(record, 'trace_ids'))).toHaveLength(500);
+  });
+});
+
+describe('more than memory should hold', () => {
+  test.each([
+    ['nodes', MAX_NODES, (count: number) => `"nodes":[${'0,'.repeat(count - 1)}0]`],
+    ['calls', MAX_CALLS, (count: number) => `"calls":[${'{},'.repeat(count - 1)}{}]`],
+  ])('%s of one trace beyond %i cost their line', (_, most, members) => {
+    const record = (count: number) => `{"traces":[{${members(count)}},{"id":"t"}]}`;
+    const rows = buildRows(`${record(most)}\n${record(most + 1)}\n${record(2)}\n`);
+    expect(rows.map(({ fault }) => fault?.kind ?? null)).toEqual([null, 'line_too_large', null]);
+  });
+
+  test('ids of more than 64 MiB in all', () => {
+    const trace = `{"id":"${'i'.repeat(1_000_000)}"}`;
+    const record = (count: number) => `{"traces":[${Array.from({ length: count }, () => trace)}]}`;
+    const rows = buildRows(`${record(67)}\n${record(68)}\n${record(1)}\n`);
+    expect(rows.map(({ fault }) => fault?.kind ?? null)).toEqual([null, 'line_too_large', null]);
   });
 });
 

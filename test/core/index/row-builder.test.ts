@@ -3,7 +3,7 @@ import type { RowOptions } from '../../../src/core/index/record-facts.js';
 import { RowBuffer } from '../../../src/core/index/row-buffer.js';
 import { RowBuilder } from '../../../src/core/index/row-builder.js';
 import { FIELD, TYPE } from '../../../src/core/scan/record-tape.js';
-import { buildRows, fieldOf, rowOf } from './built-rows.js';
+import { buildRows, fieldOf, namesOf, rowOf } from './built-rows.js';
 import { WORKED_EXAMPLES } from './worked-examples.js';
 
 const STREAM = WORKED_EXAMPLES.map(({ record }) => `${record}\n`).join('');
@@ -97,6 +97,39 @@ describe('where a row lies', () => {
   test('an id can be asked for', () => {
     const { id } = fedByHand();
     expect(Buffer.from(id ?? []).toString()).toBe('a');
+  });
+});
+
+describe('token counts by both ways (4.3)', () => {
+  const calls = '"nodes":[{}],"calls":[{"node":0,"usage":{"prompt_tokens":7,"completion_tokens":8}}]';
+
+  test.each([
+    ['"num_input_tokens":7,"num_output_tokens":8,', { input: 7n, output: 8n }, false],
+    ['"num_input_tokens":7,"num_output_tokens":9,', { input: 7n, output: 9n }, true],
+    ['"num_input_tokens":18446744073709551615,"num_output_tokens":8,', { input: 2n ** 64n - 1n, output: 8n }, true],
+    ['"num_input_tokens":7.0,"num_output_tokens":8,', null, false],
+    ['"num_output_tokens":8,', null, false],
+  ])('%s', (members, stored, isOther) => {
+    const builder = new RowBuilder({ tokens: 'stored', mode: 'compat', bothCounts: true });
+    buildRows(`{${members}"traces":[{${calls}}]}`, {}, 0, builder);
+    expect(builder.tokenCounts).toEqual({ stored, derived: { input: 7n, output: 8n } });
+    expect(builder.hasOtherTokens).toBe(isOther);
+    expect(namesOf(builder.notes)).toEqual(stored === null ? ['NO_STORED_TOKENS'] : []);
+  });
+
+  test('usage alone counts: neither token ids (A20) nor reasoning on top of completion (A22)', () => {
+    const usage = '{"prompt_tokens":12,"completion_tokens":10,"reasoning_tokens":8}';
+    const record = traced(`"nodes":[{"token_ids":[1,2,3,4,5]}],"calls":[{"node":0,"usage":${usage}}]`);
+    expect(fieldsOf(record)).toMatchObject({ input_tokens: 12, output_tokens: 10 });
+  });
+
+  test('nothing is derived for a row that needs stored counts alone', () => {
+    const builder = new RowBuilder({ tokens: 'stored', mode: 'compat' });
+    const record = `{"num_input_tokens":1,"num_output_tokens":2,"traces":[{${calls}}]}`;
+    const [row] = buildRows(record, {}, 0, builder);
+    expect(row?.row).toContain('"input_tokens":1,"output_tokens":2,');
+    expect(builder.hasOtherTokens).toBe(false);
+    expect(fieldOf(`{"traces":[{${calls}}]}`, 'input_tokens', { tokens: 'stored' })).toBe('0');
   });
 });
 
