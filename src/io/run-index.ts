@@ -77,7 +77,8 @@ export class RunIndex {
 
   snapshot(): IndexSnapshot {
     const { run, target } = this.#options;
-    const files = this.#streams.flatMap(({ files: some }) => some);
+    // Before the streams are listed only the episodes are known.
+    const files = this.#streams.length === 0 ? run.files : this.#streams.flatMap(({ files: some }) => some);
     const isKnown = files.every(({ uncompressedBytes }) => uncompressedBytes !== null);
     const finished = this.#done.reduce((sum, { episodes }) => sum + episodes, 0);
     const damaged = this.#done.reduce((sum, done) => sum + done.damaged.length + (done.torn === null ? 0 : 1), 0);
