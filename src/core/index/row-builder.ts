@@ -58,6 +58,15 @@ export class RowBuilder implements TapeSink {
     return length < 0 ? null : kept.bytes.subarray(start, start + length);
   }
 
+  /** The ids of the traces that have one, in order, in the same form. Views until the next record. */
+  get traceIds(): readonly Uint8Array[] {
+    const { facts, kept } = this.#feed;
+    return Array.from({ length: facts.idCount }, (_, index) => {
+      const start = facts.idSpans[index * 2] as number;
+      return kept.bytes.subarray(start, start + (facts.idSpans[index * 2 + 1] as number));
+    });
+  }
+
   /** Both token counts, for a report of where they differ; the options must ask for both. */
   get tokenCounts(): TokenCounts {
     const { facts } = this.#feed;

@@ -100,6 +100,18 @@ describe('where a row lies', () => {
   });
 });
 
+describe('ids of the record at hand', () => {
+  test('come as they are printed', () => {
+    const builder = new RowBuilder();
+    buildRows('{"id":"\\u0061\\/b","traces":[{"id":"\\u00e9"},{"id":""},{},{"id":"t"}]}', {}, 0, builder);
+    expect(Buffer.from(builder.id ?? []).toString()).toBe('a/b');
+    expect(builder.traceIds.map((id) => Buffer.from(id).toString())).toEqual(['é', 't']);
+    buildRows('{"traces":[]}', {}, 0, builder);
+    expect(builder.id).toBeNull();
+    expect(builder.traceIds).toEqual([]);
+  });
+});
+
 describe('token counts by both ways (4.3)', () => {
   const calls = '"nodes":[{}],"calls":[{"node":0,"usage":{"prompt_tokens":7,"completion_tokens":8}}]';
 
