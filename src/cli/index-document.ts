@@ -1,7 +1,7 @@
 /** The document of `prl index --json` (cli.md, "prl index"); schemas/prl.index-1.json says the same as JSON Schema. */
 import type { IndexComparison } from '../core/index/compare.js';
 import type { IndexOutcome, StreamOutcome } from '../core/index/outcome.js';
-import type { Oddity, OddityKind } from '../core/index/segment-scan.js';
+import type { Oddity, OddityKind } from '../core/index/segment-types.js';
 import type { Damage } from '../core/scan/types.js';
 
 /** A last line that ends before its record does. */

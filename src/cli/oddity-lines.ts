@@ -1,5 +1,5 @@
 /** What reports say of records that are legal but odd (demand I8): how many, and where the first is. */
-import type { OddityKind } from '../core/index/segment-scan.js';
+import type { OddityKind } from '../core/index/segment-types.js';
 import { labelled, type TableFormat } from './damage-lines.js';
 import type { StreamEntry } from './index-document.js';
 

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { open, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Oddity, OddityKind } from '../core/index/segment-scan.js';
+import type { Oddity, OddityKind } from '../core/index/segment-types.js';
 import type { Damage } from '../core/scan/types.js';
 import { identifyChunk, readChunkRange } from './chunk-range.js';
 import type { RunStream } from './run-streams.js';

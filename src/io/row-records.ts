@@ -3,7 +3,7 @@ import { NOTE } from '../core/index/notes.js';
 import type { RowBuffer } from '../core/index/row-buffer.js';
 import type { RowBuilder } from '../core/index/row-builder.js';
 import { hashId } from '../core/index/seen-ids.js';
-import type { OddityKind, RowFault, RowMaker } from '../core/index/segment-scan.js';
+import type { OddityKind, RowFault, RowMaker } from '../core/index/segment-types.js';
 import type { RecordTape } from '../core/scan/record-tape.js';
 import type { RecordUnit } from '../core/scan/types.js';
 import type { RowBatch } from './scan-types.js';

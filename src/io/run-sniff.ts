@@ -4,12 +4,16 @@ import { isBlank, pick } from '../core/scan/pick.js';
 import { UNIT_SELECTOR, unitOf } from '../core/scan/sniff.js';
 import type { RecordUnit } from '../core/scan/types.js';
 import { readLines } from './chunk-reader.js';
+import { unitAt } from './line-unit.js';
 import type { ChunkFile } from './run-types.js';
 
 /** Damaged lines that are passed over in search of the first record. */
 const MAX_LINES_TRIED = 100;
 
 const OPEN_BRACE = 0x7b;
+
+/** Lines up to this length are held to be looked at; a longer one is walked. */
+const MAX_HELD_BYTES = 1_048_576;
 
 /** What a file begins with. `text`: lines were tried, and not one of them even begins like a JSON object. */
 export type Sniffed = RecordUnit | 'text';
@@ -18,10 +22,10 @@ export type Sniffed = RecordUnit | 'text';
 export async function sniffFile(file: ChunkFile): Promise<Sniffed | null> {
   let tried = 0;
   let isText = true;
-  for await (const event of readLines(file)) {
+  for await (const event of readLines(file, { maxLineBytes: MAX_HELD_BYTES })) {
     if (event.type !== 'line') continue;
-    const { bytes } = event.line;
-    if (bytes === null) return null;
+    const { bytes, offset } = event.line;
+    if (bytes === null) return unitAt(file, offset);
     if (isBlank(bytes, 0, bytes.length)) continue;
     const result = pick(bytes, UNIT_SELECTOR);
     if (result.ok && isBlank(bytes, result.end, bytes.length)) return unitOf(result.root);
@@ -39,10 +43,10 @@ export async function sniffFile(file: ChunkFile): Promise<Sniffed | null> {
  */
 export async function isDocument(file: ChunkFile): Promise<boolean> {
   if (!file.path.endsWith('.json') || file.form !== 'plain') return false;
-  for await (const event of readLines(file)) {
+  for await (const event of readLines(file, { maxLineBytes: MAX_HELD_BYTES })) {
     if (event.type !== 'line') continue;
-    const { bytes } = event.line;
-    if (bytes === null) return true;
+    const { bytes, offset } = event.line;
+    if (bytes === null) return unitAt(file, offset) === null;
     if (isBlank(bytes, 0, bytes.length)) continue;
     const result = pick(bytes, UNIT_SELECTOR);
     return !(result.ok && result.root.kind === 'object' && isBlank(bytes, result.end, bytes.length));

@@ -1,5 +1,6 @@
 /** What passes between the thread that writes an index and those that scan chunks. No logic. */
-import type { Oddity, OddityKind, ScanCounts } from '../core/index/segment-scan.js';
+import type { ScanCounts } from '../core/index/segment-scan.js';
+import type { Oddity, OddityKind } from '../core/index/segment-types.js';
 import type { Segment } from '../core/index/segments.js';
 import type { Damage, RecordUnit } from '../core/scan/types.js';
 

@@ -3,15 +3,16 @@
 import { messageOf } from '../core/errors.js';
 import { RowBuffer } from '../core/index/row-buffer.js';
 import { RowBuilder } from '../core/index/row-builder.js';
-import { type LineChecker, type RowFault, SegmentScan, type SegmentSource } from '../core/index/segment-scan.js';
+import { SegmentScan } from '../core/index/segment-scan.js';
+import type { LineChecker, RowFault, SegmentSource } from '../core/index/segment-types.js';
 import { StrictCheck } from '../core/index/strict-check.js';
 import type { RecordTape, TapeSink } from '../core/scan/record-tape.js';
 import { TextWalker } from '../core/scan/text-walker.js';
 import type { RecordWalker } from '../core/scan/walker.js';
 import { WasmValidator } from '../core/scan/wasm-validator.js';
-import { WasmWalker } from '../core/scan/wasm-walker.js';
 import type { FrameMap } from '../core/stream/frame-map.js';
 import { MAX_LINE_BYTES } from '../core/upload/limits.js';
+import { openWalker } from './open-walker.js';
 import { RowRecords } from './row-records.js';
 import type { ChunkFile } from './run-types.js';
 import { readFrames } from './scan-chunk.js';
@@ -104,19 +105,6 @@ export class SegmentRunner {
     }
     return new SealedSource(descriptor, this.#frames.frames);
   }
-}
-
-/** The fast walker, or where WebAssembly has no SIMD the other one, which gives the same tape. */
-function openWalker(sink: TapeSink): RecordWalker {
-  let module: WebAssembly.Module;
-  try {
-    module = wasmModule('walker');
-  } catch (error) {
-    // Only what the machine cannot run: a package without the file is broken, and says so.
-    if (!(error instanceof Error) || error.name !== 'CompileError') throw error;
-    return new TextWalker({ sink });
-  }
-  return new WasmWalker(module, { sink });
 }
 
 class WalkedRecords implements RecordRows {

@@ -3,7 +3,7 @@
  * streams of annotations. Same rows, same damage, one record in memory.
  */
 import { annotationRow } from '../core/index/annotation-row.js';
-import type { RowFault } from '../core/index/segment-scan.js';
+import type { RowFault } from '../core/index/segment-types.js';
 import { ANNOTATIONS } from '../core/scan/classify.js';
 import type { Damage, StreamRecord } from '../core/scan/types.js';
 import { validateJson } from '../core/scan/validate.js';

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { RowNumberer } from '../core/index/number-rows.js';
 import { hashId } from '../core/index/seen-ids.js';
-import type { OddityKind } from '../core/index/segment-scan.js';
+import type { OddityKind } from '../core/index/segment-types.js';
 import { LineFramer } from '../core/scan/framing.js';
 import { FileSink, type RowSink } from './index-sinks.js';
 import { type ChunkMark, type IndexState, markChunk, markIndex, type Resume } from './index-state.js';

@@ -1,7 +1,7 @@
 /** Sums up the parts of one stream while they are scanned, and proves at the end of each chunk that no byte is missing. */
 import type { RepeatedEpisode, StreamOutcome } from '../core/index/outcome.js';
 import { SeenIds } from '../core/index/seen-ids.js';
-import type { Oddity, OddityKind } from '../core/index/segment-scan.js';
+import type { Oddity, OddityKind } from '../core/index/segment-types.js';
 import type { Damage } from '../core/scan/types.js';
 import type { Resume, SavedState } from './index-state.js';
 import type { RunStream } from './run-streams.js';

@@ -4,7 +4,7 @@
  */
 import { readSync } from 'node:fs';
 import { zstdDecompressSync } from 'node:zlib';
-import type { SegmentSource, SourceLoss } from '../core/index/segment-scan.js';
+import type { SegmentSource, SourceLoss } from '../core/index/segment-types.js';
 import type { FrameMap } from '../core/stream/frame-map.js';
 import { describeFrameError } from './chunk-decode.js';
 import { describeReadError } from './run-fault.js';

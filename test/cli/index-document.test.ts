@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { countDifferences, damageOf, type IndexDocument, indexDocument } from '../../src/cli/index-document.js';
 import type { IndexOutcome, StreamOutcome } from '../../src/core/index/outcome.js';
-import type { OddityKind } from '../../src/core/index/segment-scan.js';
+import type { OddityKind } from '../../src/core/index/segment-types.js';
 import { damageWith, streamWith, wrongCheck } from '../helpers/index-outcome.js';
 import { schemaComplaints } from '../helpers/json-schema.js';
 

@@ -15,7 +15,7 @@ export function streamWith(change: Partial<StreamOutcome>): StreamOutcome {
     isComplete: true,
     episodes: 1284,
     resumedBytes: 0,
-  bytes: 2_480_343_613,
+    bytes: 2_480_343_613,
     chunks: 3,
     sealed: 2,
     rowsWritten: 1284,

@@ -3,12 +3,17 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ARENA_BYTES, TAPE_CAPACITY_ENTRIES } from '../../src/core/scan/record-tape.js';
 import { TextWalker } from '../../src/core/scan/text-walker.js';
+import { validateJson } from '../../src/core/scan/validate.js';
 import { LINE } from '../../src/core/scan/walker.js';
 import { TokenWalker, walkTokens } from '../../src/io/token-walk.js';
 import { INVALID_TEXTS, VALID_TEXTS } from '../core/scan/json-cases.js';
+import { BAD_LINES } from '../helpers/bad-lines.js';
 import { bareTrace, episode } from '../helpers/episode-arbitrary.js';
 import { render, rewriting, SHORTEST } from '../helpers/json-tree.js';
+import { LEGAL_LINES } from '../helpers/legal-lines.js';
+import type { LineCase } from '../helpers/line-case.js';
 import { TapeReader } from '../helpers/tape-reader.js';
+import { byteSource } from '../helpers/walked-lines.js';
 
 const SEED = 20261130;
 
@@ -88,7 +93,7 @@ test('leaves the tape of the TypeScript walker for random records, whatever the 
   fc.assert(
     fc.property(record, rewriting, fc.constantFrom(1, 2, 3, 5, 1 << 20), (tree, how, size) => {
       const line = Buffer.from(`${render(tree, how)}\n`);
-      walker.reset(sourceOf(line), 0);
+      walker.reset(byteSource(line), 0);
       expect(walker.next()).toBe(LINE.RECORD);
       tokens.walk(piecesOf(line, size));
       expect(normalised(judged.items)).toEqual(normalised(walked.items));
@@ -96,18 +101,6 @@ test('leaves the tape of the TypeScript walker for random records, whatever the 
     { seed: SEED, numRuns: 500 },
   );
 });
-
-function sourceOf(bytes: Uint8Array): { read(target: Uint8Array): number } {
-  let at = 0;
-  return {
-    read(target) {
-      const part = bytes.subarray(at, at + target.length);
-      target.set(part);
-      at += part.length;
-      return part.length;
-    },
-  };
-}
 
 test('a record over many lines has the tape of the same record on one', () => {
   fc.assert(
@@ -117,6 +110,25 @@ test('a record over many lines has the tape of the same record on one', () => {
     }),
     { seed: SEED, numRuns: 100 },
   );
+});
+
+describe('lines that break walkers', () => {
+  const isJson = ({ line }: LineCase) => validateJson(line) === null;
+  const records = LEGAL_LINES.filter(({ kind }) => kind === LINE.RECORD);
+
+  test.each(records.filter(isJson))('$name has the tape of every walker', ({ line, tape }) => {
+    expect(normalised(tapeOf(line))).toEqual(normalised(tape ?? []));
+  });
+
+  test('lines that only a walker passes are refused', () => {
+    const lenient = records.filter((line) => !isJson(line));
+    expect(lenient.length).toBeGreaterThan(0);
+    for (const { line, name } of lenient) expect(() => tapeOf(line), name).toThrow();
+  });
+
+  test.each(BAD_LINES)('$name is refused', ({ line }) => {
+    expect(() => tapeOf(line)).toThrow();
+  });
 });
 
 describe('texts', () => {

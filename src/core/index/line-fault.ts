@@ -1,7 +1,7 @@
 /** Why a line is no record, for reports: used where the line is too long to be looked at a second time in one piece. */
 import type { DamageKind } from '../scan/types.js';
 import { FAULT, type Fault, type RecordWalker } from '../scan/walker.js';
-import type { RowFault } from './segment-scan.js';
+import type { RowFault } from './segment-types.js';
 
 const FAULT_TEXTS: Readonly<Record<Fault, string>> = {
   [FAULT.NONE]: 'no fault',

@@ -1,7 +1,7 @@
 /** What indexing a run came to; plain facts that reports and documents are made from. No logic. */
 import type { Damage } from '../scan/types.js';
 import type { IndexComparison } from './compare.js';
-import type { Oddity, OddityKind } from './segment-scan.js';
+import type { Oddity, OddityKind } from './segment-types.js';
 
 /** An episode that is in the stream twice; both rows are kept (I12). Lines are numbers of rows, from 1. */
 export type RepeatedEpisode = { readonly line: number; readonly first_line: number };

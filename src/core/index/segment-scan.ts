@@ -4,69 +4,14 @@
  * the same name. Every byte of the owned lines is counted once: record, damage or blank.
  */
 import { LineClassifier, type LineContent, type LineSource, mergeRemainder } from '../scan/classify.js';
+import { MemorySource } from '../scan/memory-source.js';
 import type { TapeSink } from '../scan/record-tape.js';
 import type { Damage, DamageKind, FramedLine, RecordUnit, StreamRecord } from '../scan/types.js';
 import { validateJson } from '../scan/validate.js';
 import { type ByteSource, LINE, type RecordWalker } from '../scan/walker.js';
 import { faultOf } from './line-fault.js';
+import type { LineChecker, Oddity, OddityKind, RowMaker, SegmentSource } from './segment-types.js';
 import type { Segment } from './segments.js';
-
-/** Uncompressed bytes that cannot be read, and why. */
-export type SourceLoss = {
-  readonly offset: number;
-  readonly bytes: number;
-  readonly kind: DamageKind;
-  readonly reason: string;
-};
-
-/** A source that can stand anywhere in a chunk, and ends at a range that cannot be read. */
-export type SegmentSource = ByteSource & {
-  /** Why the last `read` gave 0 bytes before the end of the chunk; null at the end. */
-  readonly loss: SourceLoss | null;
-  /** Goes to an offset; forgets a loss. */
-  seek(offset: number): void;
-};
-
-/** Why a record whose structure is right gives no row. */
-export type RowFault = { readonly kind: DamageKind; readonly reason: string };
-
-/** Something about a record that is kept and worth knowing (I8). */
-export type OddityKind =
-  | 'duplicate_key'
-  | 'non_finite'
-  | 'lone_surrogate'
-  | 'odd_value'
-  | 'odd_parent'
-  | 'deep_nesting';
-
-export type Oddity = {
-  readonly chunk: number;
-  readonly offset: number;
-  readonly bytes: number;
-  readonly kind: OddityKind;
-};
-
-/** Makes rows of what a walker reads, into a buffer of its own. */
-export type RowMaker = TapeSink & {
-  /** Settles the record that was taken last: null when it can have a row. */
-  finish(): RowFault | null;
-  /** Of the record that was settled last. */
-  readonly unit: RecordUnit;
-  readonly oddities: readonly OddityKind[];
-  /** Appends its row, without the number of the line. */
-  writeRow(offset: number): void;
-};
-
-/** Looks at every byte of the lines that a walker reads (`--strict`). */
-export type LineChecker = {
-  /** What is read next stands at `offset`. */
-  reset(offset: number): void;
-  feed(bytes: Uint8Array): void;
-  /** No bytes follow: an open line ends here. */
-  end(): void;
-  /** What is wrong or odd with the line `[start, end)`, which was fed whole. */
-  verdict(start: number, end: number): { readonly fault: RowFault | null; readonly oddities: readonly OddityKind[] };
-};
 
 export type SegmentScanOptions = {
   readonly source: SegmentSource;
@@ -115,6 +60,11 @@ export class SegmentScan {
   position: number;
   /** A loss whose line may go on behind it. */
   #loss: Damage | null = null;
+  readonly #reader: ByteSource = { read: (target) => this.#read(target) };
+  /** Bytes that the walker may still pull. */
+  #bound = Number.POSITIVE_INFINITY;
+  /** No line begins in the segment. */
+  #isEmpty = false;
 
   constructor(options: SegmentScanOptions) {
     this.#options = options;
@@ -138,6 +88,7 @@ export class SegmentScan {
 
   /** Reads lines until about `bytes` more are settled; false when the segment is done. A line is never cut. */
   step(bytes: number): boolean {
+    if (this.#isEmpty) return false;
     const { walker, segment } = this.#options;
     const pauseAt = this.position + bytes;
     while (this.position < pauseAt) {
@@ -161,13 +112,28 @@ export class SegmentScan {
     return true;
   }
 
-  /** The line that reaches into the segment belongs to the one before, with every loss it runs into and the line behind. */
+  /**
+   * The line that reaches into the segment belongs to the one before, with every loss it runs into and the line behind.
+   * A line that reaches over the whole segment leaves nothing to own, and nobody looks further for its end.
+   */
   #passForeignLine(): void {
-    const { walker, source } = this.#options;
+    const { walker, source, segment } = this.#options;
     for (let from = this.position; ; ) {
+      this.#bound = segment.end - from;
       this.position = walker.skipLine();
+      const isBounded = this.#bound <= 0;
+      this.#bound = Number.POSITIVE_INFINITY;
       const { loss } = source;
-      if (loss === null || this.position !== loss.offset || this.#isLineEnd(from)) return;
+      const isAtLoss = loss !== null && this.position === loss.offset;
+      if ((!isAtLoss && this.position < segment.end) || this.#isLineEnd(from)) {
+        // The walker took the bound for the end of the bytes.
+        if (isBounded) this.#startAt(this.position);
+        return;
+      }
+      if (!isAtLoss || loss.offset + loss.bytes >= segment.end) {
+        this.#isEmpty = true;
+        return;
+      }
       from = loss.offset + loss.bytes;
       this.#startAt(from);
     }
@@ -186,7 +152,18 @@ export class SegmentScan {
     const { source, walker, checker } = this.#options;
     source.seek(offset);
     checker?.reset(offset);
-    walker.reset(checker === null ? source : teed(source, checker), offset);
+    walker.reset(this.#reader, offset);
+  }
+
+  /** What the walker pulls: the source, up to the bound, shown to the checker. */
+  #read(target: Uint8Array): number {
+    const { source, checker } = this.#options;
+    const part = target.length > this.#bound ? target.subarray(0, this.#bound) : target;
+    const read = part.length === 0 ? 0 : source.read(part);
+    this.#bound -= read;
+    if (read > 0) checker?.feed(part.subarray(0, read));
+    else checker?.end();
+    return read;
   }
 
   /** Whether the bytes ended at a range that cannot be read; an open line is then part of the loss. */
@@ -277,7 +254,7 @@ export class SegmentScan {
   #recoveredRecord(record: StreamRecord): void {
     const { sideWalker, rows, checker } = this.#options;
     const end = record.offset + record.length;
-    sideWalker.reset(new RecordSource(record.bytes), record.offset);
+    sideWalker.reset(new MemorySource(record.bytes), record.offset);
     const isRecord = sideWalker.next() === LINE.RECORD;
     const invalid = checker === null ? null : validateJson(record.bytes);
     const fault = isRecord ? rows.finish() : faultOf(sideWalker);
@@ -317,33 +294,4 @@ export class SegmentScan {
 function nothingFound(): ScanFindings {
   const counts = { records: 0, recordBytes: 0, damagedBytes: 0, blankBytes: 0 };
   return { damage: [], oddities: [], oddityCounts: {}, counts };
-}
-
-/** Shows a checker what a walker pulls. */
-function teed(source: ByteSource, checker: LineChecker): ByteSource {
-  return {
-    read(target) {
-      const read = source.read(target);
-      if (read > 0) checker.feed(target.subarray(0, read));
-      else checker.end();
-      return read;
-    },
-  };
-}
-
-/** One record in memory. */
-class RecordSource implements ByteSource {
-  readonly #bytes: Uint8Array;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
-  }
-
-  read(target: Uint8Array): number {
-    const read = Math.min(target.length, this.#bytes.length - this.#at);
-    target.set(this.#bytes.subarray(this.#at, this.#at + read));
-    this.#at += read;
-    return read;
-  }
 }

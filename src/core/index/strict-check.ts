@@ -1,6 +1,6 @@
 /** The strict check beside a walk: the findings of the validator, handed out line by line as the walker gets there. */
 import { describeFinding, FINDING, type Finding, isFault, type StreamValidator } from '../scan/stream-validator.js';
-import type { LineChecker, OddityKind, RowFault } from './segment-scan.js';
+import type { LineChecker, OddityKind, RowFault } from './segment-types.js';
 
 const ODDITIES: Readonly<Partial<Record<Finding['code'], OddityKind>>> = {
   [FINDING.NON_FINITE]: 'non_finite',
