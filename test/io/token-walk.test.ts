@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ARENA_BYTES, TAPE_CAPACITY_ENTRIES } from '../../src/core/scan/record-tape.js';
 import { TextWalker } from '../../src/core/scan/text-walker.js';
-import { validateJson } from '../../src/core/scan/validate.js';
 import { LINE } from '../../src/core/scan/walker.js';
 import { TokenWalker, walkTokens } from '../../src/io/token-walk.js';
 import { INVALID_TEXTS, VALID_TEXTS } from '../core/scan/json-cases.js';
@@ -22,6 +21,16 @@ function tapeOf(text: string | Uint8Array | Iterable<Uint8Array>): readonly stri
   walkTokens(typeof text === 'string' ? Buffer.from(text) : text, reader);
   expect(reader.isComplete).toBe(true);
   return reader.items;
+}
+
+/** To the engine; unlike orjson it takes half surrogates and numbers out of range, as stream-json does. */
+function isJson({ line }: LineCase): boolean {
+  try {
+    JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line));
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Items whose strings are all escaped in one way, without white space between tokens. */
@@ -113,7 +122,6 @@ test('a record over many lines has the tape of the same record on one', () => {
 });
 
 describe('lines that break walkers', () => {
-  const isJson = ({ line }: LineCase) => validateJson(line) === null;
   const records = LEGAL_LINES.filter(({ kind }) => kind === LINE.RECORD);
 
   test.each(records.filter(isJson))('$name has the tape of every walker', ({ line, tape }) => {
