@@ -2,8 +2,8 @@
  * Is somebody still writing a run? Nothing in a run says so: no pid, no lock, no heartbeat. What is known is put
  * together with its reasons (spec 05 section 6); a long training step looks like a dead writer, so "dead" is never said.
  */
-import { readdir, readFile, readlink, stat, statfs } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { readlink, stat, statfs } from 'node:fs/promises';
 
 export type WriterState = 'live' | 'idle' | 'finished' | 'unknown';
 
@@ -60,11 +60,11 @@ type OpenFilesView = {
 
 async function lookAtOpenFiles(paths: readonly string[]): Promise<OpenFilesView> {
   const wanted = new Set(paths);
-  const processes = await readdir('/proc').catch(() => null); // not Linux
-  if (processes === null) return { holder: null, isComplete: false, blindness: 'open files cannot be seen here' };
+  const processes = namesIn('/proc');
+  if (processes.length === 0) return { holder: null, isComplete: false, blindness: 'open files cannot be seen here' };
   for (const pid of processes) {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) continue;
-    const path = await writtenBy(pid, wanted);
+    const path = writtenBy(pid, wanted);
     if (path !== null) {
       return { holder: `process ${pid} has ${path} open for writing`, isComplete: true, blindness: '' };
     }
@@ -73,17 +73,39 @@ async function lookAtOpenFiles(paths: readonly string[]): Promise<OpenFilesView>
   return { holder: null, isComplete: blindness === null, blindness: blindness ?? '' };
 }
 
-async function writtenBy(pid: string, wanted: ReadonlySet<string>): Promise<string | null> {
-  const directory = `/proc/${pid}/fd`;
-  const files = await readdir(directory).catch(() => []); // ended, or another user's
-  for (const file of files) {
-    const target = await readlink(join(directory, file)).catch(() => ''); // closed meanwhile
+/** Synchronous, since a thousand turns through the thread pool cost more than these reads of kernel memory. */
+function writtenBy(pid: string, wanted: ReadonlySet<string>): string | null {
+  for (const file of namesIn(`/proc/${pid}/fd`)) {
+    const target = linkTarget(`/proc/${pid}/fd/${file}`);
     if (!wanted.has(target)) continue;
-    const info = await readFile(`/proc/${pid}/fdinfo/${file}`, 'utf8').catch(() => ''); // closed meanwhile
-    const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(info)?.[1] ?? '0', 8);
+    const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(textOf(`/proc/${pid}/fdinfo/${file}`))?.[1] ?? '0', 8);
     if ((flags & WRITE_MODES) !== 0) return target;
   }
   return null;
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return []; // ended, another user's, or not Linux
+  }
+}
+
+function linkTarget(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return ''; // closed meanwhile
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return ''; // closed meanwhile
+  }
 }
 
 /** Why a writer could be there and not be seen; null when it could not. */

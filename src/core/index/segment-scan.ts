@@ -5,7 +5,6 @@
  */
 import { LineClassifier, type LineContent, type LineSource, mergeRemainder } from '../scan/classify.js';
 import { MemorySource } from '../scan/memory-source.js';
-import type { TapeSink } from '../scan/record-tape.js';
 import type { Damage, DamageKind, FramedLine, RecordUnit, StreamRecord } from '../scan/types.js';
 import { validateJson } from '../scan/validate.js';
 import { type ByteSource, LINE, type RecordWalker } from '../scan/walker.js';
