@@ -21,17 +21,7 @@ const LITERAL_TYPES: ReadonlyMap<string, number> = new Map([
 ]);
 const SMALL_INTEGER = /^\d{1,9}$/;
 
-/**
- * Reads the one JSON object in `pieces` and gives `sink` its tape. A captured string is escaped anew, and the text kept
- * of an object is without white space; keys, numbers and the order of all stay. Memory is the nesting, two tapes' worth
- * of values, and the longest key.
- * @throws Error with the reason when the text is no JSON object, more than one, or no UTF-8; what the sink took is void
- */
-export function walkTokens(pieces: Uint8Array | Iterable<Uint8Array>, sink: TapeSink): void {
-  new TokenWalker(sink).walk(pieces);
-}
-
-/** As `walkTokens`, for many records with one tape. */
+/** Walks records one by one with one tape. */
 export class TokenWalker {
   readonly #sink: TapeSink;
   readonly #tape: TapeWriter;
@@ -41,6 +31,12 @@ export class TokenWalker {
     this.#tape = new TapeWriter(sink);
   }
 
+  /**
+   * Reads the one JSON object in `pieces` and gives the sink its tape. A captured string is escaped anew, and the text
+   * kept of an object is without white space; keys, numbers and the order of all stay. Memory is the nesting, the tape,
+   * one value of up to ARENA_BYTES and the longest key.
+   * @throws Error with the reason when the text is no JSON object, more than one, or no UTF-8; what the sink took is void
+   */
   walk(pieces: Uint8Array | Iterable<Uint8Array>): void {
     const tokenizer = jsonParser({
       packStrings: false,

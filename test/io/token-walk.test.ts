@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ARENA_BYTES, TAPE_CAPACITY_ENTRIES } from '../../src/core/scan/record-tape.js';
 import { TextWalker } from '../../src/core/scan/text-walker.js';
 import { LINE } from '../../src/core/scan/walker.js';
-import { TokenWalker, walkTokens } from '../../src/io/token-walk.js';
+import { TokenWalker } from '../../src/io/token-walk.js';
 import { INVALID_TEXTS, VALID_TEXTS } from '../core/scan/json-cases.js';
 import { BAD_LINES } from '../helpers/bad-lines.js';
 import { bareTrace, episode } from '../helpers/episode-arbitrary.js';
@@ -18,7 +18,7 @@ const SEED = 20261130;
 
 function tapeOf(text: string | Uint8Array | Iterable<Uint8Array>): readonly string[] {
   const reader = new TapeReader();
-  walkTokens(typeof text === 'string' ? Buffer.from(text) : text, reader);
+  new TokenWalker(reader).walk(typeof text === 'string' ? Buffer.from(text) : text);
   expect(reader.isComplete).toBe(true);
   return reader.items;
 }
@@ -185,7 +185,7 @@ describe('limits', () => {
   test('hands over a full tape in the middle of a record', () => {
     const reader = new TapeReader();
     const count = TAPE_CAPACITY_ENTRIES + 10;
-    walkTokens(Buffer.from(`{"nodes":[${'1,'.repeat(count)}2]}`), reader);
+    new TokenWalker(reader).walk(Buffer.from(`{"nodes":[${'1,'.repeat(count)}2]}`));
     expect(reader.takes).toBe(2);
     expect(reader.items).toHaveLength(count + 3);
     expect(reader.items.at(-2)).toBe('NODE INT 2');
@@ -194,7 +194,7 @@ describe('limits', () => {
   test('hands over a full arena in the middle of a record', () => {
     const reader = new TapeReader();
     const role = 'r'.repeat(ARENA_BYTES / 4);
-    walkTokens(Buffer.from(`{"nodes":[${`{"message":{"role":"${role}"}},`.repeat(9)}1]}`), reader);
+    new TokenWalker(reader).walk(Buffer.from(`{"nodes":[${`{"message":{"role":"${role}"}},`.repeat(9)}1]}`));
     expect(reader.takes).toBe(3);
     expect(reader.items.filter((item) => item === `ROLE STRING ${role}`)).toHaveLength(9);
   });

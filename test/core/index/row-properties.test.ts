@@ -18,6 +18,7 @@ import { bareTrace, episode } from '../../helpers/episode-arbitrary.js';
 import { type JsonTree, render, rewriting, SHORTEST } from '../../helpers/json-tree.js';
 import { oracleRow } from '../../helpers/row-oracle.js';
 import { byteSource } from '../../helpers/walked-lines.js';
+import { WORKED_EXAMPLES } from './worked-examples.js';
 
 const SEED = 20261130;
 /** About 8 s of work; the machine may be busy with other things. */
@@ -57,6 +58,15 @@ class Builders implements TapeSink {
 function oracleRows(line: Uint8Array): string[] {
   return VARIANTS.map((variant) => `${oracleRow(line, { ...PLACE, ...variant })}\n`);
 }
+
+test('the restatement gives the rows of the worked examples', () => {
+  let offset = 0;
+  for (const [index, { name, record: text, row }] of WORKED_EXAMPLES.entries()) {
+    const line = Buffer.from(`${text}\n`);
+    expect(oracleRow(line, { ...VARIANTS[0], line: index + 1, offset, chunk: 0 }), name).toBe(row);
+    offset += line.length;
+  }
+});
 
 /** A way to the rows of a line. */
 type Contender = (line: Buffer) => string[];
