@@ -58,7 +58,7 @@ export class FileSink implements RowSink {
 
   async add(rows: Uint8Array, count: number, expectedBytes: number | null): Promise<void> {
     this.#old.compare(rows);
-    await this.draft.write(rows, expectedBytes);
+    this.draft.write(rows, expectedBytes);
     this.#rows += count;
   }
 

@@ -34,7 +34,7 @@ export function createHeader(options: {
  * has no second row, and its line is remembered. Never part of a row.
  */
 export class EffectiveFilter {
-  readonly #seen = new SeenIds();
+  readonly #seen = new SeenIds(Number.POSITIVE_INFINITY);
   readonly #lines: number[] = [];
 
   /** The part with the rows that stay; the first of them gets the number `firstLine`. */

@@ -2,7 +2,6 @@
 import { NOTE } from '../core/index/notes.js';
 import type { RowBuffer } from '../core/index/row-buffer.js';
 import type { RowBuilder } from '../core/index/row-builder.js';
-import { hashId } from '../core/index/seen-ids.js';
 import type { OddityKind, RowFault, RowMaker } from '../core/index/segment-types.js';
 import type { RecordTape } from '../core/scan/record-tape.js';
 import type { RecordUnit } from '../core/scan/types.js';
@@ -18,22 +17,24 @@ const ODDITIES: readonly (readonly [bit: number, kind: OddityKind])[] = [
   [NOTE.LONE_SURROGATE, 'lone_surrogate'],
   [NOTE.ODD_PARENT, 'odd_parent'],
 ];
+const NONE: readonly OddityKind[] = [];
 const TOLD = ODDITIES.reduce((bits, [bit]) => bits | bit, 0);
 
 /** Gathers rows until they are taken. */
 export class RowRecords implements RowMaker {
   readonly #builder: RowBuilder;
-  /** Number that the rows carry, null for none. */
-  readonly #chunk: number | null;
+  /** Of the row at hand; one object for all of them, which are many. */
+  readonly #place: { line: null; offset: number; chunk: number | null };
   readonly #buffer: RowBuffer;
   #lineAt = new Uint32Array(FIRST_ROWS);
   #idHashes = new Uint32Array(FIRST_ROWS * 2);
   #count = 0;
   #tokenDifferences = 0;
 
+  /** `chunk`: the number that the rows carry, null for none. */
   constructor(builder: RowBuilder, chunk: number | null, buffer: RowBuffer) {
     this.#builder = builder;
-    this.#chunk = chunk;
+    this.#place = { line: null, offset: 0, chunk };
     this.#buffer = buffer;
     buffer.clear();
   }
@@ -56,15 +57,16 @@ export class RowRecords implements RowMaker {
 
   get oddities(): readonly OddityKind[] {
     const { notes } = this.#builder;
-    return (notes & TOLD) === 0 ? [] : ODDITIES.filter(([bit]) => (notes & bit) !== 0).map(([, kind]) => kind);
+    return (notes & TOLD) === 0 ? NONE : ODDITIES.filter(([bit]) => (notes & bit) !== 0).map(([, kind]) => kind);
   }
 
   writeRow(offset: number): void {
     if (this.#count === this.#lineAt.length) this.#grow();
     const index = this.#count;
     this.#count += 1;
-    this.#lineAt[index] = this.#builder.writeRow(this.#buffer, { line: null, offset, chunk: this.#chunk });
-    this.#noteId(index * 2);
+    this.#place.offset = offset;
+    this.#lineAt[index] = this.#builder.writeRow(this.#buffer, this.#place);
+    this.#builder.hashId(this.#idHashes, index * 2);
     if (this.#builder.hasOtherTokens) this.#tokenDifferences += 1;
   }
 
@@ -80,12 +82,6 @@ export class RowRecords implements RowMaker {
     this.#count = 0;
     this.#tokenDifferences = 0;
     return batch;
-  }
-
-  #noteId(at: number): void {
-    const { id } = this.#builder;
-    if (id === null) this.#idHashes.fill(0, at, at + 2);
-    else hashId(id, this.#idHashes, at);
   }
 
   #grow(): void {

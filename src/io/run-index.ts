@@ -23,6 +23,7 @@ import type { RowSettings } from './scan-types.js';
 import { SegmentRunner } from './segment-runner.js';
 import { StreamIndex } from './stream-index.js';
 import type { StreamTally } from './stream-tally.js';
+import { compileAhead } from './wasm-modules.js';
 
 export type IndexTarget =
   /** Beside the streams. `isForced`: although a writer may be alive. */
@@ -162,6 +163,7 @@ export class RunIndex {
     const threads = Math.min(jobs ?? availableParallelism(), Math.max(1, Math.ceil(bytes / SEGMENT_BYTES)));
     if (threads < 2) return null;
     this.#threads = threads;
+    compileAhead(this.#settings.isStrict ? ['walker', 'validator'] : ['walker']);
     const onProgress = (scanned: number): void => {
       this.#scannedBytes += scanned;
     };

@@ -4,13 +4,14 @@
  */
 import { closeSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { SegmentScan } from '../core/index/segment-scan.js';
 import { cutSegments, SEALED_SEGMENT_BYTES, SEGMENT_BYTES } from '../core/index/segments.js';
 import type { Damage, RecordUnit } from '../core/scan/types.js';
 import type { ChunkFile } from './run-types.js';
 import { type OpenedForScan, openForScan } from './scan-chunk.js';
-import type { ScanPool } from './scan-pool.js';
+import type { ScanPool, WaitingScan } from './scan-pool.js';
 import type { RowSettings, ScanChunk, SegmentJob, SegmentResult } from './scan-types.js';
-import type { SegmentRunner } from './segment-runner.js';
+import { SegmentRunner } from './segment-runner.js';
 import { scanSlowly } from './slow-scan.js';
 
 export type ScanOptions = {
@@ -38,11 +39,14 @@ export type ScanPart = {
   readonly canResume: boolean;
 };
 
-/** Bytes scanned before this thread looks at signals and screens again: a few milliseconds. */
-const STEP_BYTES = 16_777_216;
+/** Bytes scanned before this thread looks at signals, screens and threads again: one to eight milliseconds. */
+const STEP_BYTES = 4_194_304;
+
+/** Lines like the first that a segment has room for. */
+const LINES_A_SEGMENT = 16;
 
 /** Segments under way or done and not yet asked for, for each thread: bounds the rows that wait in memory. */
-const AHEAD = 2;
+const AHEAD = 3;
 
 /** @throws the reason of the signal; Error for a bug in a thread */
 export async function* scanStream(files: readonly ChunkFile[], options: ScanOptions): AsyncGenerator<ScanPart, void> {
@@ -75,7 +79,7 @@ async function* scanHere(
   }
   const { chunk } = opened;
   try {
-    const unit = start === 0 ? null : findUnit(chunk, options);
+    const unit = start === 0 ? null : findFirst(chunk, options).unit;
     const segment = { start: behindOf(start), end: chunk.bytes };
     const scan = runner.open({ chunk, segment, unit, settings });
     for (let isMore = true; isMore; ) {
@@ -100,14 +104,21 @@ type Planned =
   | { readonly kind: 'segment'; readonly file: ChunkFile; readonly job: SegmentJob; readonly isLast: boolean }
   | { readonly kind: 'here'; readonly file: ChunkFile; readonly start: number; readonly opened: OpenedForScan };
 
+/** A segment under way in the pool, or a file that is read here at its turn. */
+type Ahead = { readonly planned: Planned; readonly scan: PooledScan | null };
+
+/** What becomes of a segment; `isSettled` without waiting. */
+type PooledScan = { readonly result: Promise<SegmentResult>; isSettled: boolean };
+
 async function* scanInPool(
   files: readonly ChunkFile[],
   options: ScanOptions,
   pool: ScanPool,
 ): AsyncGenerator<ScanPart, void> {
   const plan = planSegments(files, options);
-  const ahead: { readonly planned: Planned; readonly result: Promise<SegmentResult> | null }[] = [];
+  const ahead: Ahead[] = [];
   const open = new Set<number>();
+  const here = new ScanHere(pool, options);
   try {
     for (let isMore = true; isMore || ahead.length > 0; ) {
       while (isMore && ahead.length < pool.threads * AHEAD) {
@@ -116,29 +127,21 @@ async function* scanInPool(
         if (next.done === true) break;
         const planned = next.value;
         if (planned.kind === 'segment') open.add(planned.job.chunk.descriptor);
-        const result = planned.kind === 'segment' ? pool.run(planned.job) : null;
-        // Whoever waits for it learns of a failure; until then it must not count as unhandled.
-        result?.catch(() => {});
-        ahead.push({ planned, result });
+        ahead.push({ planned, scan: planned.kind === 'segment' ? start(pool, planned.job) : null });
       }
       const first = ahead.shift();
       if (first === undefined) break;
-      const { planned, result } = first;
-      if (planned.kind === 'here') {
-        yield* scanHere(planned.file, planned.opened, planned.start, options);
+      const { planned, scan } = first;
+      if (planned.kind === 'here' || scan === null) {
+        if (planned.kind === 'here') yield* scanHere(planned.file, planned.opened, planned.start, options);
         continue;
       }
+      await here.workUntil(scan);
       const { file, isLast } = planned;
-      yield {
-        file,
-        result: await abortable(result as Promise<SegmentResult>, options.signal),
-        isLast,
-        canResume: true,
-      };
-      if (planned.isLast) {
-        open.delete(planned.job.chunk.descriptor);
-        closeSync(planned.job.chunk.descriptor);
-      }
+      yield { file, result: await abortable(scan.result, options.signal), isLast, canResume: true };
+      if (!isLast) continue;
+      open.delete(planned.job.chunk.descriptor);
+      closeSync(planned.job.chunk.descriptor);
     }
   } finally {
     // A thread that still reads finds its descriptor closed, and its pool is being closed as well.
@@ -146,6 +149,65 @@ async function* scanInPool(
     for (const { planned } of ahead) {
       if (planned.kind === 'here' && planned.opened.kind === 'open') closeSync(planned.opened.chunk.descriptor);
     }
+  }
+}
+
+function start(pool: ScanPool, job: SegmentJob): PooledScan {
+  const result = pool.run(job);
+  const scan = { result, isSettled: false };
+  const settle = (): void => {
+    scan.isSettled = true;
+  };
+  // Whoever waits for it learns of a failure; until then it must not count as unhandled.
+  result.then(settle, settle);
+  return scan;
+}
+
+/** The thread that puts the results together scans as well, while the next result is not there. */
+class ScanHere {
+  readonly #pool: ScanPool;
+  readonly #options: ScanOptions;
+  /** Its own, since a file may be read here in between. */
+  readonly #runner = new SegmentRunner();
+  #current: { readonly waiting: WaitingScan; readonly scan: SegmentScan } | null = null;
+
+  constructor(pool: ScanPool, options: ScanOptions) {
+    this.#pool = pool;
+    this.#options = options;
+  }
+
+  /** Scans what waits for a thread until a result is there, or nothing waits. */
+  async workUntil(wanted: PooledScan): Promise<void> {
+    while (!wanted.isSettled && this.#begin()) {
+      this.#options.signal.throwIfAborted();
+      this.#step();
+      // Lets the other threads answer.
+      await turn();
+    }
+  }
+
+  #begin(): boolean {
+    if (this.#current !== null) return true;
+    const waiting = this.#pool.takeWaiting();
+    if (waiting === null) return false;
+    this.#current = { waiting, scan: this.#runner.open(waiting.job) };
+    return true;
+  }
+
+  #step(): void {
+    const current = this.#current;
+    if (current === null) return;
+    const { waiting, scan } = current;
+    try {
+      const before = scan.position;
+      const isMore = scan.step(STEP_BYTES);
+      this.#options.onProgress(scan.position - before);
+      if (isMore) return;
+      waiting.resolve(this.#runner.take(scan));
+    } catch (error) {
+      waiting.reject(error instanceof Error ? error : new Error(String(error)));
+    }
+    this.#current = null;
   }
 }
 
@@ -159,11 +221,13 @@ function* planSegments(files: readonly ChunkFile[], options: ScanOptions): Gener
       continue;
     }
     const { chunk, borders } = opened;
-    const all = cutSegments(chunk.bytes, borders === null ? SEGMENT_BYTES : SEALED_SEGMENT_BYTES, borders);
+    const { unit, bytes: firstBytes } = findFirst(chunk, options);
+    // The line across a border is read twice, so segments are many times as long as lines.
+    const plainBytes = Math.min(Math.max(SEGMENT_BYTES, LINES_A_SEGMENT * firstBytes), SEALED_SEGMENT_BYTES);
+    const all = cutSegments(chunk.bytes, borders === null ? plainBytes : SEALED_SEGMENT_BYTES, borders);
     const segments = all
       .filter(({ end }) => end > start)
       .map((segment) => ({ ...segment, start: Math.max(segment.start, behindOf(start)) }));
-    const unit = all.length === 1 ? null : findUnit(chunk, options);
     for (const [index, segment] of segments.entries()) {
       const job = { chunk, segment, unit, settings: options.settings };
       yield { kind: 'segment', file, job, isLast: index === segments.length - 1 };
@@ -181,13 +245,21 @@ function behindOf(lineStart: number): number {
   return Math.max(0, lineStart - 1);
 }
 
-/** What the first record of a chunk is, which decides about all others before the threads part. */
-function findUnit(chunk: ScanChunk, { runner, settings }: ScanOptions): RecordUnit | null {
+/**
+ * What the first record of a chunk is, which decides about all others before the threads part, and how many bytes it
+ * took to find it.
+ */
+function findFirst(
+  chunk: ScanChunk,
+  { settings }: ScanOptions,
+): { readonly unit: RecordUnit | null; readonly bytes: number } {
+  // Another segment may be under way on this thread.
+  const runner = new SegmentRunner();
   const segment = { start: 0, end: chunk.bytes };
   const scan = runner.open({ chunk, segment, unit: null, settings: { ...settings, isStrict: false } });
   while (scan.unit === null && scan.step(1));
   runner.take(scan);
-  return scan.unit;
+  return { unit: scan.unit, bytes: scan.position };
 }
 
 async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {

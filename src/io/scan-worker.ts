@@ -1,8 +1,9 @@
 /** A thread that scans segments: jobs in, rows out, one at a time (io/scan-pool). */
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import type { WorkerAnswer } from './scan-pool.js';
 import type { SegmentJob } from './scan-types.js';
 import { SegmentRunner } from './segment-runner.js';
+import { adoptModules } from './wasm-modules.js';
 
 /** Bytes between two signs of life. */
 const PROGRESS_BYTES = 33_554_432;
@@ -10,6 +11,7 @@ const PROGRESS_BYTES = 33_554_432;
 const port = parentPort;
 if (port === null) throw new Error('scan-worker is started by io/scan-pool alone');
 
+adoptModules(workerData);
 const runner = new SegmentRunner();
 
 function answer(message: WorkerAnswer, transfer: ArrayBuffer[] = []): void {
@@ -37,3 +39,5 @@ port.on('message', (job: SegmentJob) => {
     answer({ kind: 'failed', message: failure.message, stack: failure.stack ?? failure.message });
   }
 });
+
+answer({ kind: 'ready' });

@@ -5,6 +5,7 @@ import { RowNumberer } from '../core/index/number-rows.js';
 import { hashId } from '../core/index/seen-ids.js';
 import type { OddityKind } from '../core/index/segment-types.js';
 import { LineFramer } from '../core/scan/framing.js';
+import { freeMemory } from './free-memory.js';
 import { FileSink, type RowSink } from './index-sinks.js';
 import { type ChunkMark, type IndexState, markChunk, markIndex, type Resume } from './index-state.js';
 import { createHeader, EffectiveFilter } from './index-synthetic.js';
@@ -133,6 +134,7 @@ export class StreamIndex {
     const rows = this.#numberer.number(result.rows, result.lineAt);
     await sink.add(rows, result.counts.records, this.#expectedBytes(rows.length));
     this.#settle(part, rows);
+    freeMemory(result.rows, result.lineAt, result.idHashes);
     if (isLast) {
       await this.#markChunk();
       this.#chunk = null;
@@ -204,7 +206,7 @@ async function readIds(path: string, bytes: number, rows: number): Promise<Uint3
   for await (const part of createReadStream(path, { end: bytes - 1, highWaterMark: 1_048_576 })) {
     for (const { bytes: row } of framer.push(part as Buffer)) {
       const id = row === null ? null : idOf(row);
-      if (id !== null && at < hashes.length) hashId(id, hashes, at);
+      if (id !== null && at < hashes.length) hashId(id, 0, id.length, hashes, at);
       at += 2;
     }
   }

@@ -10,6 +10,9 @@ import { bytesOf, type ScanPart } from './scan-stream.js';
 /** Repeated episodes and oddities that are listed; all are counted. */
 const MAX_LISTED = 1000;
 
+/** An episode is told when it comes again within so many others: what is remembered takes 25 MB at most. */
+const REMEMBERED_IDS = 500_000;
+
 export class StreamTally {
   readonly #stream: RunStream;
   readonly #damaged: Damage[];
@@ -17,7 +20,7 @@ export class StreamTally {
   readonly #oddityCounts: Partial<Record<OddityKind, number>> = {};
   readonly #repeated: RepeatedEpisode[] = [];
   #repeatedCount = 0;
-  readonly #seen = new SeenIds();
+  readonly #seen = new SeenIds(REMEMBERED_IDS);
   readonly #extents = new Map<number, number>();
   #episodes = 0;
   #bytes = 0;

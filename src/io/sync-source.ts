@@ -7,6 +7,7 @@ import { zstdDecompressSync } from 'node:zlib';
 import type { SegmentSource, SourceLoss } from '../core/index/segment-types.js';
 import type { FrameMap } from '../core/stream/frame-map.js';
 import { describeFrameError } from './chunk-decode.js';
+import { freeMemory } from './free-memory.js';
 import { describeReadError } from './run-fault.js';
 
 /** After this many failed reads in a row the rest of the file is given up. */
@@ -57,9 +58,6 @@ export class PlainSource implements SegmentSource {
 
 const NOTHING = Buffer.alloc(0);
 
-/** Far above what Node takes out of its shared pool. */
-const OWN_MEMORY_BYTES = 65_536;
-
 /** A sealed chunk whose seek table holds, and whose frames each fit into memory. Memory is one frame. */
 export class SealedSource implements SegmentSource {
   readonly #file: number;
@@ -99,9 +97,7 @@ export class SealedSource implements SegmentSource {
    * processor time, and half the memory; 30 Nov 2026, 2 cores).
    */
   #free(): void {
-    const { buffer } = this.#content;
-    // A small frame may share its memory with other buffers.
-    if (this.#content.length >= OWN_MEMORY_BYTES) (buffer as ArrayBuffer).transfer(0);
+    freeMemory(this.#content);
     this.#content = NOTHING;
   }
 

@@ -9,6 +9,7 @@ import type { RowFault } from './notes.js';
 import { DEFAULT_ROW_OPTIONS, type RowOptions } from './record-facts.js';
 import type { RowBuffer } from './row-buffer.js';
 import { type RowPlace, RowWriter } from './row-writer.js';
+import { hashId } from './seen-ids.js';
 import { TapeFeed } from './tape-feed.js';
 
 /** Token counts of a record, by both ways. */
@@ -65,6 +66,16 @@ export class RowBuilder implements TapeSink {
       const start = facts.idSpans[index * 2] as number;
       return kept.bytes.subarray(start, start + (facts.idSpans[index * 2 + 1] as number));
     });
+  }
+
+  /** Writes the hash of the id as two words; zeros when there is none. */
+  hashId(target: Uint32Array, at: number): void {
+    const { facts, kept } = this.#feed;
+    const { start, length } = facts.id;
+    if (length < 0) {
+      target[at] = 0;
+      target[at + 1] = 0;
+    } else hashId(kept.bytes, start, length, target, at);
   }
 
   /** Both token counts, for a report of where they differ; the options must ask for both. */

@@ -29,6 +29,8 @@ export type SegmentScanOptions = {
 
 const LF = 0x0a;
 
+const NONE: readonly OddityKind[] = [];
+
 /** Oddities that one segment lists. */
 const MAX_LISTED_ODDITIES = 1000;
 
@@ -195,7 +197,7 @@ export class SegmentScan {
     const verdict = checker?.verdict(lineStart, lineEnd);
     const fault = rows.finish() ?? verdict?.fault ?? null;
     if (fault !== null) this.#reportLine(lineStart, lineEnd, fault.kind, fault.reason);
-    else this.#admit(lineStart, lineEnd, verdict?.oddities ?? []);
+    else this.#admit(lineStart, lineEnd, verdict?.oddities ?? NONE);
   }
 
   /** Gives the record that the maker has settled its row, if its unit belongs here. */
