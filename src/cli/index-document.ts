@@ -33,6 +33,7 @@ export type StreamEntry = {
   readonly oddities: readonly Oddity[];
   readonly oddity_counts: Readonly<Partial<Record<OddityKind, number>>>;
   readonly repeated: StreamOutcome['repeated'];
+  readonly out_of_order: StreamOutcome['outOfOrder'];
   readonly token_differences: number;
   /** Null without `--check`. */
   readonly check: IndexComparison | null;
@@ -111,6 +112,7 @@ function streamEntry(outcome: StreamOutcome): StreamEntry {
     oddities,
     oddity_counts: outcome.oddityCounts,
     repeated,
+    out_of_order: outcome.outOfOrder,
     token_differences: outcome.tokenDifferences,
     check,
   };

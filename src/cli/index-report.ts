@@ -4,6 +4,7 @@
  */
 import { counted, damageLines, INDENT, LISTED_ENTRIES, labelled, restLine, type TableFormat } from './damage-lines.js';
 import { differenceLines } from './difference-lines.js';
+import type { Format } from './format.js';
 import { damageOf, type IndexDocument, type StreamEntry } from './index-document.js';
 import { type LookedAtFile, lookCommand } from './look-command.js';
 import { oddityLines } from './oddity-lines.js';
@@ -31,6 +32,7 @@ export function indexReport(options: IndexReportOptions): string[] {
     ...damageLines(streams.flatMap(damageOf), options),
     ...streams.flatMap((stream) => oddityLines(stream, options)),
     ...streams.flatMap((stream) => repeatedLines(stream, options)),
+    ...streams.flatMap((stream) => orderLines(stream, options)),
     ...streams.flatMap((stream) => tokenLines(stream, options)),
     ...streams.flatMap((stream) => growingLines(stream, options)),
     ...streams.flatMap((stream) => resumedLines(stream, options)),
@@ -59,11 +61,32 @@ function repeatedLines({ stream, repeated }: StreamEntry, { format }: TableForma
   const again = repeated.count === 1 ? '1 episode comes' : `${format.count(repeated.count)} episodes come`;
   return [
     labelled('repeated', `${again} again in ${format.text(stream)}; every row is kept`),
-    ...repeated.first
-      .slice(0, LISTED_ENTRIES)
-      .map(({ line, first_line: first }) => `${INDENT}line ${format.count(line)} repeats line ${format.count(first)}`),
-    ...restLine(repeated.count, Math.min(LISTED_ENTRIES, repeated.first.length), '', format),
+    ...listedLines(repeated, format, ({ line, first_line: first }) => {
+      return `line ${format.count(line)} repeats line ${format.count(first)}`;
+    }),
   ];
+}
+
+/** Episodes that stand behind one of a later step, as when a run was taken up again at an earlier one. */
+function orderLines({ stream, out_of_order: found }: StreamEntry, { format }: TableFormat): string[] {
+  if (found.count === 0) return [];
+  const arrived = `${counted(found.count, 'episode', format)} of an earlier step than one before`;
+  return [
+    labelled('order', `${arrived} in ${format.text(stream)}; every row is kept`),
+    ...listedLines(found, format, ({ line, step, after }) => {
+      return `line ${format.count(line)} is of step ${format.count(step)}, after step ${format.count(after)}`;
+    }),
+  ];
+}
+
+/** The first entries, a line each, and how many more there are. */
+function listedLines<T>(
+  { count, first }: { readonly count: number; readonly first: readonly T[] },
+  format: Format,
+  print: (entry: T) => string,
+): string[] {
+  const listed = first.slice(0, LISTED_ENTRIES);
+  return [...listed.map((entry) => INDENT + print(entry)), ...restLine(count, listed.length, '', format)];
 }
 
 function tokenLines({ stream, token_differences: count }: StreamEntry, { format }: TableFormat): string[] {

@@ -7,7 +7,7 @@
 const OWN_MEMORY_BYTES = 65_536;
 
 /** Frees the memory of views that nobody uses any more; they are empty afterwards. The memory must be theirs alone. */
-export function freeMemory(...views: readonly (Uint8Array | Uint32Array)[]): void {
+export function freeMemory(...views: readonly (Uint8Array | Uint32Array | Float64Array)[]): void {
   for (const { byteLength, buffer } of views) {
     if (byteLength >= OWN_MEMORY_BYTES) (buffer as ArrayBuffer).transfer(0);
   }

@@ -6,14 +6,16 @@
 import { createHash } from 'node:crypto';
 import { open, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { OutOfOrderEpisode } from '../core/index/outcome.js';
 import type { Oddity, OddityKind } from '../core/index/segment-types.js';
+import type { StepsSoFar } from '../core/index/step-order.js';
 import type { Damage } from '../core/scan/types.js';
 import { identifyChunk, readChunkRange } from './chunk-range.js';
 import type { RunStream } from './run-streams.js';
 import type { ChunkFile } from './run-types.js';
 import type { RowSettings } from './scan-types.js';
 
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** Bytes before a mark that must be the same. */
 const TAIL_BYTES = 4096;
@@ -25,23 +27,26 @@ export type ChunkSums = {
   readonly oddityCounts: Readonly<Partial<Record<OddityKind, number>>>;
 };
 
-/** How far a chunk was settled. Offsets and bytes are uncompressed. */
-export type ChunkMark = ChunkSums & {
-  readonly chunk: number;
-  readonly form: ChunkFile['form'];
-  readonly dev: number;
-  readonly ino: number;
-  readonly mtimeMs: number;
-  readonly sizeBytes: number;
-  readonly headBytes: number;
-  readonly headSha256: string;
-  /** The next line begins here. */
-  readonly bytes: number;
-  readonly tailSha256: string;
-  /** Number of the chunk's first row, and the length of the index before it. */
-  readonly firstLine: number;
-  readonly indexOffset: number;
-};
+/** How far a chunk was settled. Offsets and bytes are uncompressed; the steps are those of the stream up to the mark. */
+export type ChunkMark = ChunkSums &
+  StepsSoFar & {
+    readonly chunk: number;
+    readonly form: ChunkFile['form'];
+    readonly dev: number;
+    readonly ino: number;
+    readonly mtimeMs: number;
+    readonly sizeBytes: number;
+    readonly headBytes: number;
+    readonly headSha256: string;
+    /** The next line begins here. */
+    readonly bytes: number;
+    readonly tailSha256: string;
+    /** Digests of the blocks up to the mark (core/index/block-digests), as text. */
+    readonly digests: string;
+    /** Number of the chunk's first row, and the length of the index before it. */
+    readonly firstLine: number;
+    readonly indexOffset: number;
+  };
 
 /** The file that holds the rows up to the last mark. */
 export type IndexMark = {
@@ -64,6 +69,7 @@ export type SavedState = {
   readonly line: number;
   readonly damaged: readonly Damage[];
   readonly oddities: readonly Oddity[];
+  readonly outOfOrder: readonly OutOfOrderEpisode[];
 };
 
 /** Where to go on. */
@@ -94,6 +100,11 @@ export class IndexState {
     return findResume(state, stream);
   }
 
+  /** What was noted of the chunks by then, whether it still fits or not. Never throws. */
+  async marks(): Promise<readonly ChunkMark[]> {
+    return (await this.#read())?.chunks ?? [];
+  }
+
   /** Replaces the state. What it speaks of must be durable. Without a place for it nothing is remembered. */
   async save(state: SavedState): Promise<void> {
     const draft = `${this.#path}.${process.pid}.tmp`;
@@ -119,7 +130,7 @@ export class IndexState {
 export async function markChunk(
   file: ChunkFile,
   bytes: number,
-  at: ChunkSums & Pick<ChunkMark, 'firstLine' | 'indexOffset'>,
+  at: ChunkSums & StepsSoFar & Pick<ChunkMark, 'firstLine' | 'indexOffset' | 'digests'>,
 ): Promise<ChunkMark | null> {
   try {
     const { dev, ino, sizeBytes, headBytes, headSha256 } = await identifyChunk(file, bytes);

@@ -8,8 +8,12 @@ import type { RowSettings } from './scan-types.js';
 
 const LF = 0x0a;
 
-/** A copy of R1 rollouts that were trained on. */
 const EFFECTIVE = /(^|\/)effective\/[^/]+$/;
+
+/** Whether a file is the copy of R1 rollouts that were trained on. */
+export function isEffectiveCopy(path: string): boolean {
+  return EFFECTIVE.test(path);
+}
 
 /** The first line of a synthetic index. `files`: rows name them by position. */
 export function createHeader(options: {
@@ -40,11 +44,12 @@ export class EffectiveFilter {
   /** The part with the rows that stay; the first of them gets the number `firstLine`. */
   filter(part: ScanPart, firstLine: number): ScanPart {
     const { result, file } = part;
-    const { rows, lineAt, idHashes } = result;
-    const isEffective = EFFECTIVE.test(file.relativePath);
+    const { rows, lineAt, idHashes, steps } = result;
+    const isEffective = isEffectiveCopy(file.relativePath);
     const kept = new RowBuffer(rows.length);
     const keptAt: number[] = [];
     const keptIds: number[] = [];
+    const keptSteps: number[] = [];
     let start = 0;
     for (let index = 0; index < lineAt.length; index += 1) {
       const end = rows.indexOf(LF, start) + 1;
@@ -56,12 +61,18 @@ export class EffectiveFilter {
       if (!isEffective || known === 0) {
         keptAt.push((lineAt[index] as number) - start + kept.length);
         keptIds.push(high, low);
+        keptSteps.push(steps[index] as number);
         kept.reserve(end - start);
         kept.writeBytes(rows, start, end - start);
       }
       start = end;
     }
-    const batch = { rows: kept.view(), lineAt: Uint32Array.from(keptAt), idHashes: Uint32Array.from(keptIds) };
+    const batch = {
+      rows: kept.view(),
+      lineAt: Uint32Array.from(keptAt),
+      idHashes: Uint32Array.from(keptIds),
+      steps: Float64Array.from(keptSteps),
+    };
     const records = keptAt.length;
     return { ...part, result: { ...result, ...batch, counts: { ...result.counts, records } } };
   }

@@ -28,6 +28,7 @@ export class RowRecords implements RowMaker {
   readonly #buffer: RowBuffer;
   #lineAt = new Uint32Array(FIRST_ROWS);
   #idHashes = new Uint32Array(FIRST_ROWS * 2);
+  #steps = new Float64Array(FIRST_ROWS);
   #count = 0;
   #tokenDifferences = 0;
 
@@ -66,6 +67,7 @@ export class RowRecords implements RowMaker {
     this.#count += 1;
     this.#place.offset = offset;
     this.#lineAt[index] = this.#builder.writeRow(this.#buffer, this.#place);
+    this.#steps[index] = this.#builder.arrivalStep ?? Number.NaN;
     this.#builder.hashId(this.#idHashes, index * 2);
     if (this.#builder.hasOtherTokens) this.#tokenDifferences += 1;
   }
@@ -76,6 +78,7 @@ export class RowRecords implements RowMaker {
       rows: this.#buffer.view().slice(),
       lineAt: this.#lineAt.slice(0, this.#count),
       idHashes: this.#idHashes.slice(0, this.#count * 2),
+      steps: this.#steps.slice(0, this.#count),
       tokenDifferences: this.#tokenDifferences,
     };
     this.#buffer.clear();
@@ -91,5 +94,8 @@ export class RowRecords implements RowMaker {
     const idHashes = new Uint32Array(this.#count * 4);
     idHashes.set(this.#idHashes);
     this.#idHashes = idHashes;
+    const steps = new Float64Array(this.#count * 2);
+    steps.set(this.#steps);
+    this.#steps = steps;
   }
 }

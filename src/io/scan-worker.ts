@@ -33,6 +33,7 @@ port.on('message', (job: SegmentJob) => {
       result.rows.buffer as ArrayBuffer,
       result.lineAt.buffer as ArrayBuffer,
       result.idHashes.buffer as ArrayBuffer,
+      result.steps.buffer as ArrayBuffer,
     ]);
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(String(error));

@@ -10,7 +10,7 @@ import { validateJson } from '../core/scan/validate.js';
 import { type FileSummary, type ReadRecordsOptions, readFileRecords } from './run-records.js';
 import type { ChunkFile } from './run-types.js';
 import type { ScanOptions } from './scan-stream.js';
-import type { SegmentResult } from './scan-types.js';
+import type { RowBatch, SegmentResult } from './scan-types.js';
 
 /** Longest record that is held whole. */
 const MAX_RECORD_BYTES = 1_073_741_824;
@@ -40,7 +40,7 @@ export type RecordRows = {
   /** Adds the row of a record; or says why it has none. */
   add(bytes: Buffer, offset: number, length: number): RowFault | null;
   /** What was added since the last call. */
-  take(): Pick<SegmentResult, 'rows' | 'lineAt' | 'idHashes' | 'oddities' | 'oddityCounts' | 'tokenDifferences'>;
+  take(): RowBatch & Pick<SegmentResult, 'oddities' | 'oddityCounts' | 'tokenDifferences'>;
 };
 
 class SlowScan {
@@ -92,7 +92,7 @@ class SlowScan {
     this.#recordBytes = 0;
     this.#blankBytes = 0;
     const { position, openLineOffset } = { position: this.#position, openLineOffset: this.#openLineOffset };
-    return { ...this.#rows.take(), damage, counts, position, openLineOffset, unit: null };
+    return { ...this.#rows.take(), damage, counts, digests: new Uint32Array(0), position, openLineOffset, unit: null };
   }
 
   #invalid(bytes: Buffer, offset: number): RowFault | null {
@@ -123,6 +123,7 @@ class AnnotationRows implements RecordRows {
     const rows = Buffer.concat(this.#parts);
     this.#parts = [];
     const none = new Uint32Array(0);
-    return { rows, lineAt: none, idHashes: none, oddities: [], oddityCounts: {}, tokenDifferences: 0 };
+    const batch = { rows, lineAt: none, idHashes: none, steps: new Float64Array(0) };
+    return { ...batch, oddities: [], oddityCounts: {}, tokenDifferences: 0 };
   }
 }

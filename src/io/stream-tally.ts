@@ -2,12 +2,14 @@
 import type { RepeatedEpisode, StreamOutcome } from '../core/index/outcome.js';
 import { SeenIds } from '../core/index/seen-ids.js';
 import type { Oddity, OddityKind } from '../core/index/segment-types.js';
+import { NO_STEPS, StepOrder, type StepsSoFar } from '../core/index/step-order.js';
 import type { Damage } from '../core/scan/types.js';
 import type { Resume, SavedState } from './index-state.js';
+import { isEffectiveCopy } from './index-synthetic.js';
 import type { RunStream } from './run-streams.js';
 import { bytesOf, type ScanPart } from './scan-stream.js';
 
-/** Repeated episodes and oddities that are listed; all are counted. */
+/** Repeated episodes, episodes out of order and oddities that are listed; all are counted. */
 const MAX_LISTED = 1000;
 
 /** An episode is told when it comes again within so many others: what is remembered takes 25 MB at most. */
@@ -21,6 +23,7 @@ export class StreamTally {
   readonly #repeated: RepeatedEpisode[] = [];
   #repeatedCount = 0;
   readonly #seen = new SeenIds(REMEMBERED_IDS);
+  readonly #steps = new StepOrder(MAX_LISTED);
   readonly #extents = new Map<number, number>();
   #episodes = 0;
   #bytes = 0;
@@ -57,6 +60,8 @@ export class StreamTally {
     this.#chunkBytes = offset;
     this.#episodes = line - 1;
     this.#noteIds(idHashes, 1);
+    const late = state.outOfOrder.filter((episode) => episode.line < line);
+    this.#steps.restore(marks.at(-1) ?? NO_STEPS, late);
   }
 
   get episodes(): number {
@@ -77,9 +82,15 @@ export class StreamTally {
   }
 
   /** What a later indexing takes over. */
-  get findings(): Pick<SavedState, 'damaged' | 'oddities'> {
+  get findings(): Pick<SavedState, 'damaged' | 'oddities' | 'outOfOrder'> {
     const listed = new Set(this.#stream.damage);
-    return { damaged: this.#damaged.filter((damage) => !listed.has(damage)), oddities: this.#oddities };
+    const damaged = this.#damaged.filter((damage) => !listed.has(damage));
+    return { damaged, oddities: this.#oddities, outOfOrder: this.#steps.found.first };
+  }
+
+  /** The order of the rows so far; `openRows`, 0 or 1: rows of a last line that may still grow, left out. */
+  stepsWithout(openRows: number): StepsSoFar {
+    return openRows === 0 ? this.#steps.soFar : this.#steps.beforeLast;
   }
 
   /** Uncompressed bytes of a chunk that was scanned; null for any other number. */
@@ -92,7 +103,8 @@ export class StreamTally {
    * @throws Error when the bytes of a chunk do not add up, which is a bug: something was skipped in silence
    */
   add({ file, result, isLast }: ScanPart, line: number): void {
-    const { counts, damage, oddities, oddityCounts, idHashes, position, openLineOffset, tokenDifferences } = result;
+    const { counts, damage, oddities, oddityCounts, idHashes, steps, position, openLineOffset, tokenDifferences } =
+      result;
     const bytes = bytesOf(result);
     this.#chunkBytes += bytes;
     this.#bytes += bytes;
@@ -102,6 +114,7 @@ export class StreamTally {
     this.#oddities.push(...oddities.slice(0, MAX_LISTED - this.#oddities.length));
     this.#addOddities(oddityCounts);
     this.#noteIds(idHashes, line);
+    if (!isEffectiveCopy(file.path)) this.#steps.add(steps, line);
     if (openLineOffset !== null) this.#openLine = { chunk: file.chunk, offset: openLineOffset };
     if (!isLast) return;
     this.#extents.set(file.chunk, this.#chunkBytes);
@@ -131,6 +144,7 @@ export class StreamTally {
       oddities: this.#oddities,
       oddityCounts: this.#oddityCounts,
       repeated: { count: this.#repeatedCount, first: this.#repeated },
+      outOfOrder: this.#steps.found,
       tokenDifferences: this.#tokenDifferences,
     };
   }

@@ -52,7 +52,7 @@ const TRACE_MEMBERS = {
   info: objectOf(FIELD.INFO, {
     kind: value(FIELD.INFO_KIND),
     dispatch: objectOf(FIELD.DISPATCH, { time: value(FIELD.DISPATCH_TIME) }),
-    arrival: objectOf(FIELD.ARRIVAL, { time: value(FIELD.ARRIVAL_TIME) }),
+    arrival: objectOf(FIELD.ARRIVAL, { step: value(FIELD.ARRIVAL_STEP), time: value(FIELD.ARRIVAL_TIME) }),
     advantage: value(FIELD.ADVANTAGE),
     env_name: value(FIELD.INFO_ENV_NAME),
     group_id: value(FIELD.INFO_GROUP_ID),

@@ -60,6 +60,7 @@ describe('indexDocument', () => {
     ['a wrong index', [streamWith({ check: wrongCheck() })]],
     ['a right index', [streamWith({ check: wrongCheck({ ok: true, counts: {}, differences: [] }) })]],
     ['a stream that was not read to its end', [streamWith({ isComplete: false, rowsWritten: 0, changed: false })]],
+    ['out of order', [streamWith({ outOfOrder: { count: 2000, first: [{ line: 2, step: -1, after: 0 }] } })]],
     ['repeated episodes', [streamWith({ repeated: { count: 2000, first: [{ line: 2, first_line: 1 }] } })]],
     [
       'every oddity',

@@ -177,8 +177,9 @@ describe('damage', () => {
 });
 
 describe('what is odd and no damage', () => {
-  test('counts by kind with the first place, repeated episodes, other token counts', () => {
+  test('counts by kind with the first place, repeated episodes, episodes out of order, other token counts', () => {
     const repeated = Array.from({ length: LISTED_ENTRIES + 1 }, (_, index) => ({ line: 2000 + index, first_line: 1 }));
+    const late = Array.from({ length: 1000 }, (_, index) => ({ line: 1200 + index, step: 4, after: 1005 }));
     const lines = report([
       streamWith({
         oddities: [
@@ -187,6 +188,7 @@ describe('what is odd and no damage', () => {
         ],
         oddityCounts: { duplicate_key: 1200, non_finite: 1 },
         repeated: { count: 5000, first: repeated },
+        outOfOrder: { count: 1001, first: late },
         tokenDifferences: 3,
       }),
     ]);
@@ -197,6 +199,15 @@ describe('what is odd and no damage', () => {
       '   line 2,000 repeats line 1',
     ]);
     expect(lines).toContain('   and 4,980 more');
+    const order = lines.findIndex((line) => line.startsWith(' order'));
+    expect(lines.slice(order, order + 2)).toEqual([
+      ' order     1,001 episodes of an earlier step than one before in monitors/file/traces/stream; every row is kept',
+      '   line 1,200 is of step 4, after step 1,005',
+    ]);
+    expect(lines.slice(order + LISTED_ENTRIES, order + LISTED_ENTRIES + 2)).toEqual([
+      '   line 1,219 is of step 4, after step 1,005',
+      '   and 981 more',
+    ]);
     expect(lines).toContain(
       ' remark    3 records of monitors/file/traces/stream with other token counts than the calls add up to; legal between versions of the writer',
     );

@@ -76,8 +76,9 @@ describe('a run with an index of its own', () => {
     const { status, stdout, stderr } = await index([run], home);
     expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
     expect(stderr).toMatch(
-      /^indexing run: 230 KiB in 3 chunks\n indexed 35 records, 365 KiB in .*\n index {5}monitors\/file\/traces\/stream\.index\.jsonl {3}unchanged, 16 rows\n/,
+      /^indexing run: 230 KiB in 3 chunks\n indexed 35 records, 365 KiB in .*\n order {5}3 episodes of an earlier step /,
     );
+    expect(stderr).toContain(` index     ${INDEX}   unchanged, 16 rows\n`);
     expect(stderr).toMatch(/ took {6}1 thread, .* of memory at most\n$/);
   });
 
@@ -242,6 +243,35 @@ describe('damage', () => {
     expect(stderr).toContain(
       ' repeated  1 episode comes again in duplicate-ids.jsonl; every row is kept\n   line 2 repeats line 1\n',
     );
+  });
+
+  test('an episode of an earlier step than one before it keeps its row and costs no status', async () => {
+    const home = tempFolder();
+    const at = (id: string, step: number): string =>
+      smallEpisode(id).replace('"nodes":[]', `"nodes":[],"info":{"arrival":{"step":${step},"time":1.5}}`);
+    const run = writeTree(join(home, 'run'), {
+      [`${TRACES}/stream/00000.jsonl`]: at('a', 4) + smallEpisode('b') + at('c', 1005),
+      [`${TRACES}/stream/00001.jsonl`]: at('d', 1005) + at('e', 1004) + at('f', 1006) + at('g', 5),
+    });
+    const ended = await index([run, '--rows'], home);
+    const ids = ended.stdout
+      .trimEnd()
+      .split('\n')
+      .map((row) => JSON.parse(row).id);
+    expect({ status: ended.status, ids }).toEqual({ status: 0, ids: [...'abcdefg'] });
+    expect(ended.stderr).toContain(
+      ` order     2 episodes of an earlier step than one before in ${TRACES}/stream; every row is kept\n` +
+        '   line 5 is of step 1,004, after step 1,005\n   line 7 is of step 5, after step 1,006\n',
+    );
+    const document = indexDocumentOf(await index([run, '--json'], home));
+    expect(schemaComplaints(document, 'schemas/prl.index-1.json')).toEqual([]);
+    expect(document.streams[0]?.out_of_order).toEqual({
+      count: 2,
+      first: [
+        { line: 5, step: 1004, after: 1005 },
+        { line: 7, step: 5, after: 1006 },
+      ],
+    });
   });
 });
 

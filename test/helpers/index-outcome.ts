@@ -26,6 +26,7 @@ export function streamWith(change: Partial<StreamOutcome>): StreamOutcome {
     oddities: [],
     oddityCounts: {},
     repeated: { count: 0, first: [] },
+    outOfOrder: { count: 0, first: [] },
     tokenDifferences: 0,
     check: null,
     ...change,

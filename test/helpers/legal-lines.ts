@@ -273,12 +273,13 @@ const ORDERS: readonly LineCase[] = [
   record('an empty object', '{}', ['UNIT_KEYS']),
   record(
     'keys in reversed order',
-    '{"traces":[{"timing":{},"stop_condition":"s","info":{"arrival":{"time":2.5},"dispatch":{"time":1},"kind":"k"},' +
-      '"rewards":{},"calls":[{"usage":{"cost":1,"prompt_tokens":2},"node":0}],"nodes":[{"message":{"role":"r"},"parent":9}],' +
+    '{"traces":[{"timing":{},"stop_condition":"s","info":{"arrival":{"time":2.5,"step":3},"dispatch":{"time":1,"step":2},' +
+      '"kind":"k"},"rewards":{},"calls":[{"usage":{"cost":1,"prompt_tokens":2},"node":0}],"nodes":[{"message":{"role":"r"},"parent":9}],' +
       '"id":"t"}],"ok":false,"run":{"work":{"type":"w"},"type":"y"},"env":{"name":"n","id":"i"},"id":"e"}',
     [
       ...['TRACES ARRAY', 'TRACE OBJECT', 'TIMING RAW {}', 'STOP_CONDITION STRING s', 'INFO OBJECT', 'ARRIVAL OBJECT'],
-      ...['ARRIVAL_TIME NUMBER 2.5', 'DISPATCH OBJECT', 'DISPATCH_TIME INT 1', 'INFO_KIND STRING k', 'REWARDS RAW {}'],
+      ...['ARRIVAL_TIME NUMBER 2.5', 'ARRIVAL_STEP INT 3', 'DISPATCH OBJECT', 'DISPATCH_TIME INT 1'],
+      ...['INFO_KIND STRING k', 'REWARDS RAW {}'],
       ...['CALLS ARRAY', 'CALL OBJECT', 'USAGE OBJECT', 'COST INT 1', 'PROMPT_TOKENS INT 2', 'CALL_NODE INT 0'],
       ...['NODES ARRAY', 'NODE OBJECT', 'MESSAGE OBJECT', 'ROLE STRING r', 'PARENT INT 9', 'TRACE_ID STRING t'],
       ...['TRACES_END', 'OK FALSE', 'RUN OBJECT', 'WORK OBJECT', 'WORK_TYPE STRING w', 'RUN_TYPE STRING y'],

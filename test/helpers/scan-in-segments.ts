@@ -12,12 +12,20 @@ import { SegmentRunner } from '../../src/io/segment-runner.js';
 
 export type Scanned = {
   readonly rows: string;
+  /** Of each row; NaN for none. */
+  readonly steps: readonly number[];
   readonly damage: readonly Damage[];
   readonly counts: ScanCounts;
   readonly openLines: readonly number[];
 };
 
-export const USUAL_SETTINGS: RowSettings = { tokens: 'auto', mode: 'compat', isStrict: false, isBothCounts: false };
+export const USUAL_SETTINGS: RowSettings = {
+  tokens: 'auto',
+  mode: 'compat',
+  isStrict: false,
+  isBothCounts: false,
+  hasDigests: false,
+};
 
 /** `segmentBytes`: Infinity takes each chunk whole. */
 export async function scanInSegments(
@@ -27,18 +35,20 @@ export async function scanInSegments(
 ): Promise<Scanned> {
   const numberer = new RowNumberer();
   const rows: string[] = [];
+  const steps: number[] = [];
   const damage: Damage[] = [];
   const openLines: number[] = [];
   const counts = { records: 0, recordBytes: 0, damagedBytes: 0, blankBytes: 0 };
   for (const file of files) {
     for (const result of await resultsOf(file, segmentBytes, settings)) {
       rows.push(Buffer.from(numberer.number(result.rows, result.lineAt)).toString());
+      steps.push(...result.steps);
       damage.push(...result.damage);
       if (result.openLineOffset !== null) openLines.push(result.openLineOffset);
       for (const key of Object.keys(counts) as (keyof ScanCounts)[]) counts[key] += result.counts[key];
     }
   }
-  return { rows: rows.join(''), damage, counts, openLines };
+  return { rows: rows.join(''), steps, damage, counts, openLines };
 }
 
 async function resultsOf(file: ChunkFile, segmentBytes: number, settings: RowSettings): Promise<SegmentResult[]> {

@@ -109,6 +109,7 @@ const TABLE: readonly (readonly [Surroundings, string, string, Expected, string?
   [IN_INFO, 'DISPATCH', 'dispatch', 'object'],
   [IN_DISPATCH, 'DISPATCH_TIME', 'time', 'value'],
   [IN_INFO, 'ARRIVAL', 'arrival', 'object'],
+  [IN_ARRIVAL, 'ARRIVAL_STEP', 'step', 'value'],
   [IN_ARRIVAL, 'ARRIVAL_TIME', 'time', 'value'],
   [IN_INFO, 'ADVANTAGE', 'advantage', 'value'],
   [IN_INFO, 'INFO_ENV_NAME', 'env_name', 'value'],

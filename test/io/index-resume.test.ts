@@ -17,6 +17,7 @@ import { describe, expect, test } from 'vitest';
 import type { StreamOutcome } from '../../src/core/index/outcome.js';
 import { openRun } from '../../src/io/run.js';
 import { type IndexTarget, RunIndex } from '../../src/io/run-index.js';
+import type { Subset } from '../../src/io/run-rollouts.js';
 import { episodeLine } from '../helpers/read-run.js';
 import { seal } from '../helpers/seal.js';
 import { shapeLines } from '../helpers/shapes.js';
@@ -25,21 +26,26 @@ import { tempFolder } from '../helpers/temp-folder.js';
 const IN_PLACE: IndexTarget = { kind: 'in-place', isForced: true };
 const LINES = [...shapeLines('C', 60_000)];
 
-async function openIndex(root: string, { target = IN_PLACE, remembers = true } = {}): Promise<RunIndex> {
+type Indexing = { readonly target?: IndexTarget; readonly remembers?: boolean; readonly subset?: Subset };
+
+async function openIndex(
+  root: string,
+  { target = IN_PLACE, remembers = true, subset = 'all' }: Indexing = {},
+): Promise<RunIndex> {
   return new RunIndex({
-    run: await openRun(root),
+    run: await openRun(root, { subset }),
     target,
     jobs: 1,
     tokens: 'auto',
     mode: null,
     isStrict: false,
-    subset: 'all',
+    subset,
     environment: remembers ? { HOME: root } : null,
     onNotice: () => {},
   });
 }
 
-async function indexRun(root: string, options: Parameters<typeof openIndex>[1] = {}): Promise<StreamOutcome> {
+async function indexRun(root: string, options: Indexing = {}): Promise<StreamOutcome> {
   const { streams } = await (await openIndex(root, options)).run(new AbortController().signal);
   return streams[0] as StreamOutcome;
 }
@@ -209,6 +215,71 @@ describe('what does not fit is not believed', () => {
     writeFileSync(`${chunk(1)}.new`, Buffer.concat(LINES.slice(5, 12)));
     renameSync(`${chunk(1)}.new`, chunk(1));
     expect(await again(root, index)).toMatchObject({ resumedBytes: size(chunk(0)) });
+  });
+});
+
+describe('episodes out of order', () => {
+  const at = (id: string, step: number): Buffer =>
+    Buffer.from(`{"id":"${id}","traces":[{"id":"t-${id}","info":{"arrival":{"step":${step}}}}]}\n`);
+  const late = (line: number, step: number, after: number) => ({ line, step, after });
+
+  test('are told by the largest step of what was settled, and listed with those before', async () => {
+    const { root, chunk, index } = newRun([at('a', 3), at('b', 7), at('c', 5)]);
+    expect((await indexRun(root)).outOfOrder).toEqual({ count: 1, first: [late(3, 5, 7)] });
+    expect(await again(root, index)).toMatchObject({
+      changed: false,
+      outOfOrder: { count: 1, first: [late(3, 5, 7)] },
+    });
+    appendFileSync(chunk(0), Buffer.concat([at('d', 6), at('e', 7)]));
+    const grown = { count: 2, first: [late(3, 5, 7), late(4, 6, 7)] };
+    const settled = at('a', 3).length * 3;
+    expect(await again(root, index)).toMatchObject({ resumedBytes: settled, outOfOrder: grown });
+    writeFileSync(chunk(1), Buffer.concat([at('f', 6), at('g', 9)]));
+    const more = { count: 3, first: [...grown.first, late(6, 6, 7)] };
+    expect(await again(root, index)).toMatchObject({ resumedBytes: size(chunk(0)), outOfOrder: more });
+    expect(await again(root, index)).toMatchObject({ changed: false, outOfOrder: more });
+  });
+
+  test('of a chunk that was replaced are forgotten, and so is its largest step', async () => {
+    const { root, chunk, index } = newRun([at('a', 3), at('b', 2)]);
+    writeFileSync(chunk(1), Buffer.concat([at('c', 9), at('d', 8)]));
+    expect((await indexRun(root)).outOfOrder.first).toEqual([late(2, 2, 3), late(4, 8, 9)]);
+    writeFileSync(`${chunk(1)}.new`, Buffer.concat([at('e', 4), at('f', 3), at('g', 4)]));
+    renameSync(`${chunk(1)}.new`, chunk(1));
+    const outcome = await again(root, index);
+    expect(outcome.resumedBytes).toBe(size(chunk(0)));
+    expect(outcome.outOfOrder).toEqual({ count: 2, first: [late(2, 2, 3), late(4, 3, 4)] });
+  });
+
+  test.each([
+    ['late', 2, 2],
+    ['the latest', 9, 1],
+  ])('a last line that is still open counts as what it becomes: %s', async (_name, step, count) => {
+    const { root, chunk, index } = newRun([at('a', 3), at('b', 2), at('open', step)]);
+    truncateSync(chunk(0), size(chunk(0)) - 1);
+    expect((await indexRun(root)).outOfOrder.count).toBe(count);
+    // What comes behind it makes it no record.
+    appendFileSync(chunk(0), Buffer.concat([Buffer.from(' {\n'), at('c', 4)]));
+    const outcome = await again(root, index);
+    expect(outcome.resumedBytes).toBe(at('a', 3).length * 2);
+    expect(outcome.outOfOrder).toEqual({ count: 1, first: [late(2, 2, 3)] });
+  });
+
+  test('are no news in the copy of what was trained on, which is in the order of shipping', async () => {
+    const root = tempFolder();
+    for (const [subset, steps] of [
+      ['all', [3, 5, 4]],
+      ['effective', [5, 3, 4]],
+    ] as const) {
+      mkdirSync(join(root, 'rollouts/step_3/train', subset), { recursive: true });
+      const lines = steps.map((step) => at(`${subset}-${step}`, step));
+      writeFileSync(join(root, 'rollouts/step_3/train', subset, 'traces.jsonl'), Buffer.concat(lines));
+    }
+    const found = async (subset: Subset) =>
+      (await indexRun(root, { target: { kind: 'rows', write: async () => {} }, subset })).outOfOrder;
+    expect(await found('all')).toEqual({ count: 1, first: [late(3, 4, 5)] });
+    expect(await found('both')).toEqual({ count: 1, first: [late(3, 4, 5)] });
+    expect(await found('effective')).toEqual({ count: 0, first: [] });
   });
 });
 

@@ -6,6 +6,12 @@ import type { Oddity, OddityKind } from './segment-types.js';
 /** An episode that is in the stream twice; both rows are kept (I12). Lines are numbers of rows, from 1. */
 export type RepeatedEpisode = { readonly line: number; readonly first_line: number };
 
+/**
+ * An episode that arrived at an earlier step than one before it in the stream; its row is kept (I12). `line` is the
+ * number of its row, `after` the largest step before it.
+ */
+export type OutOfOrderEpisode = { readonly line: number; readonly step: number; readonly after: number };
+
 /** One stream and its index. Bytes are uncompressed. */
 export type StreamOutcome = {
   /** Path of the stream, relative to the run. */
@@ -35,6 +41,8 @@ export type StreamOutcome = {
   readonly oddities: readonly Oddity[];
   readonly oddityCounts: Readonly<Partial<Record<OddityKind, number>>>;
   readonly repeated: { readonly count: number; readonly first: readonly RepeatedEpisode[] };
+  /** Never of a copy of what was trained on (R1 `effective`), which is in the order of shipping. */
+  readonly outOfOrder: { readonly count: number; readonly first: readonly OutOfOrderEpisode[] };
   /** Records whose stored token counts differ from what their calls tell; legal between versions of the writer. */
   readonly tokenDifferences: number;
   readonly check: IndexComparison | null;

@@ -61,6 +61,8 @@ export class RecordFacts {
   /** Stamps of the first trace. */
   readonly dispatch = new NumberFact();
   readonly arrival = new NumberFact();
+  /** NaN when it says none. */
+  arrivalStep = Number.NaN;
   kind: number = KIND.NONE;
   turns = 0;
   branches = 0;
@@ -115,6 +117,7 @@ export class RecordFacts {
     this.derivedOutput.reset();
     this.dispatch.clear();
     this.arrival.clear();
+    this.arrivalStep = Number.NaN;
     this.kind = KIND.NONE;
     this.turns = 0;
     this.branches = 0;
@@ -134,6 +137,7 @@ export class RecordFacts {
     if (this.traceCount === 0) {
       if (trace.dispatch.isPresent) this.dispatch.set(trace.dispatch);
       if (trace.arrival.isPresent) this.arrival.set(trace.arrival);
+      this.arrivalStep = trace.arrivalStep;
     }
     this.traceCount += 1;
     if (trace.idLength > 0) this.#addId(trace.idStart, trace.idLength);

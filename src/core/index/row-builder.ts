@@ -78,6 +78,15 @@ export class RowBuilder implements TapeSink {
     } else hashId(kept.bytes, start, length, target, at);
   }
 
+  /**
+   * The step that was being collected when the episode arrived, as its first trace says (spec 02 section 2, stamps): an
+   * integer literal within 2^53; null for anything else.
+   */
+  get arrivalStep(): number | null {
+    const { arrivalStep } = this.#feed.facts;
+    return Number.isNaN(arrivalStep) ? null : arrivalStep;
+  }
+
   /** Both token counts, for a report of where they differ; the options must ask for both. */
   get tokenCounts(): TokenCounts {
     const { facts } = this.#feed;

@@ -11,6 +11,7 @@ import { KeptText } from './kept-text.js';
 import { NOTE, type RowFault } from './notes.js';
 import type { NumberFact } from './number-fact.js';
 import { isText, RecordFacts, type RowOptions, TextFact } from './record-facts.js';
+import { stepOf } from './step-order.js';
 import { COUNT, KIND, NO_PARENT, STOP, TraceFacts } from './trace-facts.js';
 import { ValueReader } from './value-reader.js';
 
@@ -18,6 +19,7 @@ import { ValueReader } from './value-reader.js';
 const {
   ADVANTAGE,
   ARRIVAL,
+  ARRIVAL_STEP,
   ARRIVAL_TIME,
   CACHED_INPUT_TOKENS,
   CALL,
@@ -107,7 +109,7 @@ const IN_CALL_HIGH = high(
 );
 const IN_USAGE_HIGH = IN_CALL_HIGH & ~high(FIELD.USAGE);
 const IN_DISPATCH_HIGH = high(FIELD.DISPATCH_TIME);
-const IN_ARRIVAL_HIGH = high(FIELD.ARRIVAL_TIME);
+const IN_ARRIVAL_HIGH = high(FIELD.ARRIVAL_STEP, FIELD.ARRIVAL_TIME);
 const IN_INFO_HIGH =
   IN_DISPATCH_HIGH |
   IN_ARRIVAL_HIGH |
@@ -294,11 +296,15 @@ export class TapeFeed implements TapeSink {
           break;
         case ARRIVAL:
           seenHigh &= ~IN_ARRIVAL_HIGH;
-          trace.arrival.clear();
+          trace.clearArrival();
           if (type !== OBJECT) this.#odd(type);
           break;
         case ARRIVAL_TIME:
           this.#number(trace.arrival, type, a, b);
+          break;
+        case ARRIVAL_STEP:
+          if (type === INT) trace.arrivalStep = a;
+          else this.#rareStep(type, a, b);
           break;
         case ADVANTAGE:
           this.#number(trace.advantage, type, a, b);
@@ -631,6 +637,14 @@ export class TapeFeed implements TapeSink {
     const isIndex = isInt && value >= 0 && value <= MAX_INDEX;
     if (!isIndex) this.facts.noteOdd();
     return isIndex ? value : -1;
+  }
+
+  /** A step that is no plain literal of nine digits. No row says it, so that whatever it is costs none. */
+  #rareStep(type: number, a: number, b: number): void {
+    const step = type === NUMBER ? stepOf(this.#arena, a, b) : Number.NaN;
+    this.#trace.arrivalStep = step;
+    if (type !== NUMBER) this.#odd(type);
+    else if (Number.isNaN(step)) this.facts.noteOdd();
   }
 
   #rareParent(type: number, a: number, b: number): void {

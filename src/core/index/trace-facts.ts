@@ -58,6 +58,8 @@ export class TraceFacts {
   readonly advantage = new NumberFact();
   readonly dispatch = new NumberFact();
   readonly arrival = new NumberFact();
+  /** Step at which the episode arrived; NaN when it says none. An object that is fed sets none: no row has it. */
+  arrivalStep = Number.NaN;
   stop: number = STOP.ABSENT;
   stopStart = 0;
   stopLength = 0;
@@ -89,7 +91,12 @@ export class TraceFacts {
     this.kind = KIND.NONE;
     this.advantage.clear();
     this.dispatch.clear();
+    this.clearArrival();
+  }
+
+  clearArrival(): void {
     this.arrival.clear();
+    this.arrivalStep = Number.NaN;
   }
 
   addNode(): void {

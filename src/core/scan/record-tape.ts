@@ -89,6 +89,8 @@ export const FIELD = {
   STOP_CONDITION: 47,
   /** As REWARDS. */
   TIMING: 48,
+  /** `info.arrival.step`: the step that was being collected when the episode arrived. */
+  ARRIVAL_STEP: 49,
 } as const;
 
 /** What stands at a field. */

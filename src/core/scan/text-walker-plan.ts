@@ -180,7 +180,7 @@ const NODE = object(FIELD.NODE, {
 const INFO = object(FIELD.INFO, {
   kind: value(FIELD.INFO_KIND),
   dispatch: object(FIELD.DISPATCH, { time: value(FIELD.DISPATCH_TIME) }),
-  arrival: object(FIELD.ARRIVAL, { time: value(FIELD.ARRIVAL_TIME) }),
+  arrival: object(FIELD.ARRIVAL, { step: value(FIELD.ARRIVAL_STEP), time: value(FIELD.ARRIVAL_TIME) }),
   advantage: value(FIELD.ADVANTAGE),
   env_name: value(FIELD.INFO_ENV_NAME),
   group_id: value(FIELD.INFO_GROUP_ID),

@@ -121,7 +121,13 @@ const INNER_ROWS: readonly (readonly [context: number, rows: readonly Row[]])[] 
     ],
   ],
   [CONTEXT.DISPATCH, [['time', FIELD.DISPATCH_TIME, ACTION.VALUE]]],
-  [CONTEXT.ARRIVAL, [['time', FIELD.ARRIVAL_TIME, ACTION.VALUE]]],
+  [
+    CONTEXT.ARRIVAL,
+    [
+      ['step', FIELD.ARRIVAL_STEP, ACTION.VALUE],
+      ['time', FIELD.ARRIVAL_TIME, ACTION.VALUE],
+    ],
+  ],
 ];
 
 /** Every key, those first that are not only there to tell the unit. */
