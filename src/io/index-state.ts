@@ -41,8 +41,6 @@ export type ChunkMark = ChunkSums &
     /** The next line begins here. */
     readonly bytes: number;
     readonly tailSha256: string;
-    /** Digests of the blocks up to the mark (core/index/block-digests), as text. */
-    readonly digests: string;
     /** Number of the chunk's first row, and the length of the index before it. */
     readonly firstLine: number;
     readonly indexOffset: number;
@@ -100,11 +98,6 @@ export class IndexState {
     return findResume(state, stream);
   }
 
-  /** What was noted of the chunks by then, whether it still fits or not. Never throws. */
-  async marks(): Promise<readonly ChunkMark[]> {
-    return (await this.#read())?.chunks ?? [];
-  }
-
   /** Replaces the state. What it speaks of must be durable. Without a place for it nothing is remembered. */
   async save(state: SavedState): Promise<void> {
     const draft = `${this.#path}.${process.pid}.tmp`;
@@ -130,7 +123,7 @@ export class IndexState {
 export async function markChunk(
   file: ChunkFile,
   bytes: number,
-  at: ChunkSums & StepsSoFar & Pick<ChunkMark, 'firstLine' | 'indexOffset' | 'digests'>,
+  at: ChunkSums & StepsSoFar & Pick<ChunkMark, 'firstLine' | 'indexOffset'>,
 ): Promise<ChunkMark | null> {
   try {
     const { dev, ino, sizeBytes, headBytes, headSha256 } = await identifyChunk(file, bytes);
