@@ -3,6 +3,7 @@
  * fills itself, and leaves the wanted values on a tape.
  */
 import { clearTape, emit, tapeEntries } from './capture';
+import { addToDigest, finishDigest, startDigest } from './digest';
 import { clearFault, fail, failUnexpected, faultAt, faultCode } from './fault';
 import { addKey, clearKeys, clearUnitKeys, tableOf, unitKeys } from './keys';
 import {
@@ -34,7 +35,7 @@ import { skipWhite } from './skip';
 import { walkObject } from './walk';
 import { border, end, offsetOf, openWindow, refill, restart } from './window';
 
-export { addKey };
+export { addKey, addToDigest, finishDigest, startDigest };
 
 /** Objects that are walked, the outer one first. */
 const CONTEXTS: u32 = 16;

@@ -16,6 +16,11 @@ export const KEY_TEXT: usize = 0x10100;
 /** Text of a key with escapes, decoded; 64 bytes. */
 export const KEY_DECODED: usize = 0x10200;
 
+/** Lanes of the digest, their keys, and a step that is not complete; 64 bytes each. */
+export const DIGEST: usize = 0x10300;
+export const DIGEST_KEYS: usize = 0x10340;
+export const DIGEST_CARRY: usize = 0x10380;
+
 /** Kinds of open brackets that do not fit into a register: one bit each, MAX_DEPTH bits. */
 export const BRACKET_BITS: usize = 0x20000;
 export const MAX_DEPTH: i32 = 1_048_576;

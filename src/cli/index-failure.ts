@@ -1,5 +1,6 @@
 /** What `prl index` refuses before it begins, and what it fails with at its end. */
 import { PrlError } from '../core/errors.js';
+import type { RowDifference } from '../core/index/compare.js';
 import { differencePlace } from './difference-lines.js';
 import type { Format } from './format.js';
 import { countDifferences, type IndexDocument } from './index-document.js';
@@ -43,6 +44,12 @@ export function indexFailure(document: IndexDocument, repair: readonly string[],
   return new PrlError(
     'PRL_ERR_INTEGRITY',
     `${differences} between ${stream.index} and the rows of ${stream.stream}${what}`,
-    { hint: `rebuild it: ${shellLine(repair)}` },
+    { hint: hintFor(first, repair) },
   );
+}
+
+/** A row is made again from the stream; nothing makes the stream again. */
+function hintFor(first: RowDifference | undefined, repair: readonly string[]): string {
+  if (first?.kind !== 'changed_data') return `rebuild it: ${shellLine(repair)}`;
+  return `restore the chunk from a copy, or take it as it is now: ${shellLine([...repair, '--full'])}`;
 }

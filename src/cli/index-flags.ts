@@ -26,6 +26,11 @@ export const indexFlags = {
     exclusive: ['out'],
     summary: 'Rebuild in place although a writer may be alive.',
   }),
+  full: Flags.boolean({
+    helpGroup: 'WORK',
+    exclusive: ['check', 'rows', 'out'],
+    summary: 'Read everything again, also what an earlier index in place has settled.',
+  }),
   strict: Flags.boolean({
     helpGroup: 'RECORDS',
     summary: 'Parse every record in full as well, so that damage inside payloads is found.',

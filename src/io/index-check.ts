@@ -52,6 +52,11 @@ export class IndexCheck {
     }
   }
 
+  /** The block of a chunk at `offset` is not what it was when it was indexed. */
+  addChangedData(chunk: number, offset: number): void {
+    this.#comparer.addChangedData(chunk, offset);
+  }
+
   end(): IndexComparison {
     this.#lines ??= this.#readLines();
     for (const line of this.#lines) this.#comparer.addDisk(line);

@@ -142,6 +142,11 @@ export class CheckSink implements RowSink {
     this.#check.add(rows, count);
   }
 
+  /** The block of a chunk at `offset` is not what it was when it was indexed. */
+  addChangedData(chunk: number, offset: number): void {
+    this.#check.addChangedData(chunk, offset);
+  }
+
   async end(): Promise<SinkResult> {
     const check = this.#check.end();
     this.#check.close();

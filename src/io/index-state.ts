@@ -41,6 +41,8 @@ export type ChunkMark = ChunkSums &
     /** The next line begins here. */
     readonly bytes: number;
     readonly tailSha256: string;
+    /** Digests of the blocks up to the mark (core/index/block-digests), as text. */
+    readonly digests: string;
     /** Number of the chunk's first row, and the length of the index before it. */
     readonly firstLine: number;
     readonly indexOffset: number;
@@ -98,6 +100,11 @@ export class IndexState {
     return findResume(state, stream);
   }
 
+  /** What was noted of the chunks by then, whether it still fits or not. Never throws. */
+  async marks(): Promise<readonly ChunkMark[]> {
+    return (await this.#read())?.chunks ?? [];
+  }
+
   /** Replaces the state. What it speaks of must be durable. Without a place for it nothing is remembered. */
   async save(state: SavedState): Promise<void> {
     const draft = `${this.#path}.${process.pid}.tmp`;
@@ -123,7 +130,7 @@ export class IndexState {
 export async function markChunk(
   file: ChunkFile,
   bytes: number,
-  at: ChunkSums & StepsSoFar & Pick<ChunkMark, 'firstLine' | 'indexOffset'>,
+  at: ChunkSums & StepsSoFar & Pick<ChunkMark, 'firstLine' | 'indexOffset' | 'digests'>,
 ): Promise<ChunkMark | null> {
   try {
     const { dev, ino, sizeBytes, headBytes, headSha256 } = await identifyChunk(file, bytes);

@@ -13,7 +13,7 @@ import type { IndexSnapshot } from '../core/snapshot.js';
 import { CheckSink, FileSink, HandOnSink, type RowSink } from './index-sinks.js';
 import { IndexState, type Resume } from './index-state.js';
 import { refuseWriter } from './index-writer.js';
-import { findPlaces } from './journal-place.js';
+import { findExistingPlace, findPlaces } from './journal-place.js';
 import { nameRun } from './run-name.js';
 import type { Subset } from './run-rollouts.js';
 import { listStreams, type RunStream } from './run-streams.js';
@@ -46,6 +46,8 @@ export type RunIndexOptions = {
   /** Which copy of R1 rollouts `run` was opened with. */
   readonly subset: Subset;
   readonly onNotice: (notice: string) => void;
+  /** Read everything again, whatever an earlier indexing has settled. */
+  readonly startsOver?: boolean;
   /** Where the state of runs lives; null remembers nothing, so that every indexing reads everything. */
   readonly environment: Environment | null;
   /** The built worker; only tests that run from the sources give it. */
@@ -67,8 +69,11 @@ export class RunIndex {
   constructor(options: RunIndexOptions) {
     this.#options = options;
     const { tokens, isStrict, mode, run, target } = options;
+    const isCheck = target.kind === 'check';
+    // They are kept in place, and compared with those that were kept.
+    const hasDigests = isCheck || target.kind === 'in-place';
     const usualMode = run.tracesDirectory === null ? 'exact' : 'compat';
-    this.#settings = { tokens, isStrict, mode: mode ?? usualMode, isBothCounts: target.kind === 'check' };
+    this.#settings = { tokens, isStrict, mode: mode ?? usualMode, isBothCounts: isCheck, hasDigests };
   }
 
   /** What explicit nulls do to the rows. */
@@ -174,7 +179,7 @@ export class RunIndex {
     for (const notice of stream === this.#streams[0] ? [] : stream.notices) this.#options.onNotice(notice);
     const index = await this.#open(stream, pool, signal);
     this.#tally = index.tally;
-    const resume = await index.findStart();
+    const resume = this.#options.startsOver === true ? null : await index.findStart();
     if (resume !== null && (await index.isDone())) return await this.#unchanged(stream, index, resume);
     const sink = await this.#openSink(stream, index.tally, resume);
     try {
@@ -182,7 +187,7 @@ export class RunIndex {
       // Somebody may have started to write meanwhile, and would go on writing into the file that is replaced.
       await this.#refuseWriters([stream]);
       const result = await sink.end();
-      if (sink instanceof FileSink) await index.remember(stream.indexPath ?? sink.path);
+      if (sink instanceof FileSink) await index.remember(sink.path, sink.draft.writtenBytes);
       this.#tally = null;
       const growing = await isGrowing(stream);
       return index.tally.outcome({ ...result, index: this.#indexName(stream), isComplete: true, isGrowing: growing });
@@ -194,15 +199,15 @@ export class RunIndex {
   }
 
   async #open(stream: RunStream, pool: ScanPool | null, signal: AbortSignal): Promise<StreamIndex> {
-    const { run, target, subset, environment } = this.#options;
+    const { run, target, subset } = this.#options;
     // Rows of annotations are made the slow way, which starts from the beginning.
-    const remembers = target.kind === 'in-place' && stream.holds === 'episodes' && environment !== null;
-    const place = remembers ? (await findPlaces(run.root, environment)).writable : null;
+    const state = stream.holds === 'episodes' ? await this.#findState(stream) : null;
     return new StreamIndex({
       run,
       stream,
       subset,
-      state: place === null ? null : new IndexState(place, stream),
+      state: target.kind === 'in-place' ? state : null,
+      known: target.kind === 'check' ? ((await state?.marks()) ?? []) : [],
       scan: {
         settings: this.#settings,
         holds: stream.holds,
@@ -215,6 +220,16 @@ export class RunIndex {
         },
       },
     });
+  }
+
+  /** What an earlier indexing in place noted; only another one in place may make a place for it. */
+  async #findState(stream: RunStream): Promise<IndexState | null> {
+    const { run, target, environment } = this.#options;
+    if (environment === null || (target.kind !== 'in-place' && target.kind !== 'check')) return null;
+    const isInPlace = target.kind === 'in-place';
+    const places = await (isInPlace ? findPlaces : findExistingPlace)(run.root, environment);
+    const place = isInPlace ? places.writable : places.readOnly;
+    return place === null ? null : new IndexState(place, stream);
   }
 
   /** Nothing was added since the index was written, and nobody touched it. */

@@ -4,8 +4,9 @@
  */
 import { closeSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
+import { BLOCK_BYTES } from '../core/index/block-digests.js';
 import type { SegmentScan } from '../core/index/segment-scan.js';
-import { cutSegments, SEALED_SEGMENT_BYTES, SEGMENT_BYTES } from '../core/index/segments.js';
+import { cutSegments, SEALED_SEGMENT_BYTES, SEGMENT_BYTES, type Segment } from '../core/index/segments.js';
 import type { Damage, RecordUnit } from '../core/scan/types.js';
 import type { ChunkFile } from './run-types.js';
 import { type OpenedForScan, openForScan } from './scan-chunk.js';
@@ -80,7 +81,7 @@ async function* scanHere(
   const { chunk } = opened;
   try {
     const unit = start === 0 ? null : findFirst(chunk, options).unit;
-    const segment = { start: behindOf(start), end: chunk.bytes };
+    const segment = segmentFrom({ start: 0, end: chunk.bytes }, start);
     const scan = runner.open({ chunk, segment, unit, settings });
     for (let isMore = true; isMore; ) {
       const before = scan.position;
@@ -223,11 +224,10 @@ function* planSegments(files: readonly ChunkFile[], options: ScanOptions): Gener
     const { chunk, borders } = opened;
     const { unit, bytes: firstBytes } = findFirst(chunk, options);
     // The line across a border is read twice, so segments are many times as long as lines.
-    const plainBytes = Math.min(Math.max(SEGMENT_BYTES, LINES_A_SEGMENT * firstBytes), SEALED_SEGMENT_BYTES);
+    const blocks = Math.ceil((LINES_A_SEGMENT * firstBytes) / BLOCK_BYTES);
+    const plainBytes = Math.min(Math.max(SEGMENT_BYTES, blocks * BLOCK_BYTES), SEALED_SEGMENT_BYTES);
     const all = cutSegments(chunk.bytes, borders === null ? plainBytes : SEALED_SEGMENT_BYTES, borders);
-    const segments = all
-      .filter(({ end }) => end > start)
-      .map((segment) => ({ ...segment, start: Math.max(segment.start, behindOf(start)) }));
+    const segments = all.filter(({ end }) => end > start).map((segment) => segmentFrom(segment, start));
     for (const [index, segment] of segments.entries()) {
       const job = { chunk, segment, unit, settings: options.settings };
       yield { kind: 'segment', file, job, isLast: index === segments.length - 1 };
@@ -240,9 +240,11 @@ function startOf(file: ChunkFile, files: readonly ChunkFile[], { startOffset = 0
   return file === files[0] ? startOffset : 0;
 }
 
-/** A segment owns the lines behind its start, so it starts on the LF before the first of them. */
-function behindOf(lineStart: number): number {
-  return Math.max(0, lineStart - 1);
+/** The part of a segment from a line on that is not settled; read from the start of its block, for the digest of that. */
+function segmentFrom({ start, end }: Segment, lineStart: number): Segment {
+  if (lineStart <= start) return { start, end };
+  const blockStart = Math.floor(lineStart / BLOCK_BYTES) * BLOCK_BYTES;
+  return { start: Math.max(start, blockStart), end, linesFrom: lineStart };
 }
 
 /**
@@ -310,6 +312,7 @@ function emptyResult(damage: readonly Damage[], damagedBytes: number): SegmentRe
     counts: { records: 0, recordBytes: 0, damagedBytes, blankBytes: 0 },
     tokenDifferences: 0,
     openLineOffset: null,
+    digests: new Uint32Array(0),
     position: damagedBytes,
     unit: null,
   };

@@ -14,6 +14,8 @@ export type RowSettings = {
   readonly isStrict: boolean;
   /** Derive token counts where stored ones are written, to tell where they differ. */
   readonly isBothCounts: boolean;
+  /** Take digests of the data on the way. */
+  readonly hasDigests: boolean;
 };
 
 /** An open chunk, named by a descriptor that all threads of the process share. */
@@ -60,6 +62,8 @@ export type SegmentResult = RowBatch & {
   /** Records whose stored token counts are not what their calls tell; legal between versions. */
   readonly tokenDifferences: number;
   readonly openLineOffset: number | null;
+  /** Pairs of block and digest (core/index/block-digests); empty where none are taken. */
+  readonly digests: Uint32Array;
   /** First byte that was not settled. */
   readonly position: number;
   readonly unit: RecordUnit | null;

@@ -1,6 +1,7 @@
 /** What one thread needs to scan segments: the walkers and the memory of the rows, made once and used for all of them. */
 
 import { messageOf } from '../core/errors.js';
+import { BlockDigester } from '../core/index/block-digests.js';
 import { RowBuffer } from '../core/index/row-buffer.js';
 import { RowBuilder } from '../core/index/row-builder.js';
 import { SegmentScan } from '../core/index/segment-scan.js';
@@ -43,7 +44,7 @@ export class SegmentRunner {
   #builder: { readonly settings: RowSettings; readonly builder: RowBuilder } | null = null;
   readonly #buffer = new RowBuffer(1_048_576);
   #frames: { readonly file: string; readonly descriptor: number; readonly frames: FrameMap } | null = null;
-  readonly #rows = new WeakMap<SegmentScan, RowRecords>();
+  readonly #open = new WeakMap<SegmentScan, { readonly rows: RowRecords; readonly digester: BlockDigester | null }>();
 
   /** Starts on a segment; the one before must be done, its results taken. */
   open(job: SegmentJob): SegmentScan {
@@ -51,6 +52,8 @@ export class SegmentRunner {
     const rows = new RowRecords(this.#builderFor(settings), chunk.rowChunk, this.#buffer);
     this.#sink.target = rows;
     this.#sideWalker ??= new TextWalker({ sink: this.#sink, windowBytes: 65_536 });
+    const { digest } = this.#walker;
+    const digester = digest === null || !settings.hasDigests ? null : new BlockDigester(digest, segment, chunk.bytes);
     const scan = new SegmentScan({
       source: this.#source(chunk),
       secondSource: this.#source(chunk),
@@ -58,20 +61,22 @@ export class SegmentRunner {
       sideWalker: this.#sideWalker,
       rows,
       checker: settings.isStrict ? this.#strictCheck() : null,
+      digester,
       lineSource: { file: chunk.file, chunk: chunk.chunk, lenient: false, maxLineBytes: MAX_LINE_BYTES },
       unit,
       segment,
     });
-    this.#rows.set(scan, rows);
+    this.#open.set(scan, { rows, digester });
     return scan;
   }
 
   /** What a scan has found since the last call, in memory of its own. */
   take(scan: SegmentScan): SegmentResult {
-    const rows = this.#rows.get(scan);
-    if (rows === undefined) throw new Error('a scan of another runner');
+    const open = this.#open.get(scan);
+    if (open === undefined) throw new Error('a scan of another runner');
     const { position, openLineOffset, unit } = scan;
-    return { ...rows.takeBatch(), ...scan.take(), position, openLineOffset, unit };
+    const digests = open.digester?.take() ?? new Uint32Array(0);
+    return { ...open.rows.takeBatch(), ...scan.take(), digests, position, openLineOffset, unit };
   }
 
   /** Rows of records that are read one by one. A document's are walked token by token, whatever they are made of. */

@@ -92,7 +92,7 @@ class SlowScan {
     this.#recordBytes = 0;
     this.#blankBytes = 0;
     const { position, openLineOffset } = { position: this.#position, openLineOffset: this.#openLineOffset };
-    return { ...this.#rows.take(), damage, counts, position, openLineOffset, unit: null };
+    return { ...this.#rows.take(), damage, counts, digests: new Uint32Array(0), position, openLineOffset, unit: null };
   }
 
   #invalid(bytes: Buffer, offset: number): RowFault | null {

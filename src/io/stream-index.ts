@@ -1,12 +1,13 @@
 /** Indexes one stream into a sink, and in place notes how far it came, so that a killed indexing can go on. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import { ChunkDigests } from '../core/index/block-digests.js';
 import { RowNumberer } from '../core/index/number-rows.js';
 import { hashId } from '../core/index/seen-ids.js';
 import type { OddityKind } from '../core/index/segment-types.js';
 import { LineFramer } from '../core/scan/framing.js';
 import { freeMemory } from './free-memory.js';
-import { FileSink, type RowSink } from './index-sinks.js';
+import { CheckSink, FileSink, type RowSink } from './index-sinks.js';
 import { type ChunkMark, type IndexState, markChunk, markIndex, type Resume } from './index-state.js';
 import { createHeader, EffectiveFilter } from './index-synthetic.js';
 import type { Subset } from './run-rollouts.js';
@@ -29,6 +30,8 @@ export type StreamIndexOptions = {
   readonly scan: Omit<ScanOptions, 'startOffset'>;
   /** Null remembers nothing and goes on from nowhere. */
   readonly state: IndexState | null;
+  /** What an earlier indexing noted of the chunks, to be compared with. */
+  readonly known: readonly ChunkMark[];
 };
 
 /** Where a chunk begins in the index, and what was counted before it. */
@@ -48,6 +51,7 @@ export class StreamIndex {
   /** A chunk could not be marked: behind it nothing can be remembered. */
   #isUnmarked = false;
   #writtenBytes = 0;
+  #digests = new ChunkDigests();
   #settled = { bytes: 0, canResume: false };
   #checkpointAtMs = performance.now();
 
@@ -87,12 +91,11 @@ export class StreamIndex {
     if (filter !== null && isSynthetic) await sink.add(filter.trailer(), 0, null);
   }
 
-  /** Notes the finished index, so that the next indexing reads what is new alone. */
-  async remember(indexPath: string): Promise<void> {
+  /** Notes the finished index of `bytes`, so that the next indexing reads what is new alone. */
+  async remember(indexPath: string, bytes: number): Promise<void> {
     if (this.#options.state === null) return;
     await this.#markChunk();
-    const { size } = await stat(indexPath);
-    await this.#save(indexPath, size - this.#openRow.bytes, false);
+    await this.#save(indexPath, bytes - this.#openRow.bytes, false);
   }
 
   /** Notes how far the draft came; false when there is nothing worth it. */
@@ -121,6 +124,7 @@ export class StreamIndex {
       oddityCounts: { ...open.oddityCounts },
     };
     this.#settled = { bytes: offset, canResume: true };
+    this.#digests = ChunkDigests.of(open.digests);
   }
 
   async #add(part: ScanPart, sink: RowSink): Promise<void> {
@@ -129,13 +133,16 @@ export class StreamIndex {
     if (this.#chunk?.file !== file) {
       this.#chunk = { file, firstLine: this.#numberer.line, indexOffset: draft?.writtenBytes ?? 0 };
       this.#sums = emptySums();
+      this.#digests = new ChunkDigests();
     }
+    this.#digests.add(result.digests);
     this.tally.add(part, this.#numberer.line);
     const rows = this.#numberer.number(result.rows, result.lineAt);
     await sink.add(rows, result.counts.records, this.#expectedBytes(rows.length));
     this.#settle(part, rows);
     freeMemory(result.rows, result.lineAt, result.idHashes, result.steps);
     if (isLast) {
+      if (sink instanceof CheckSink) this.#compareData(file.chunk, sink);
       await this.#markChunk();
       this.#chunk = null;
     }
@@ -168,12 +175,27 @@ export class StreamIndex {
     }
   }
 
+  /** Says which blocks of a chunk are no longer what was indexed. */
+  #compareData(chunk: number, sink: CheckSink): void {
+    const known = this.#options.known.find((mark) => mark.chunk === chunk);
+    if (known === undefined) return;
+    const bytes = this.tally.extentOf(chunk) ?? 0;
+    const changed = this.#digests.changedSince(ChunkDigests.of(known.digests), known.bytes, bytes);
+    for (const offset of changed) sink.addChangedData(chunk, offset);
+  }
+
   async #markChunk(): Promise<void> {
     const chunk = this.#chunk;
     if (chunk === null || this.#options.state === null) return;
     const { file, firstLine, indexOffset } = chunk;
     const steps = this.tally.stepsWithout(this.#openRow.rows);
-    const mark = await markChunk(file, this.#settled.bytes, { ...this.#sums, ...steps, firstLine, indexOffset });
+    const mark = await markChunk(file, this.#settled.bytes, {
+      ...this.#sums,
+      ...steps,
+      firstLine,
+      indexOffset,
+      digests: this.#digests.text(this.#settled.bytes),
+    });
     if (mark !== null) this.#marks.push(mark);
     else this.#isUnmarked = true;
   }

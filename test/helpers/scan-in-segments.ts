@@ -19,7 +19,13 @@ export type Scanned = {
   readonly openLines: readonly number[];
 };
 
-export const USUAL_SETTINGS: RowSettings = { tokens: 'auto', mode: 'compat', isStrict: false, isBothCounts: false };
+export const USUAL_SETTINGS: RowSettings = {
+  tokens: 'auto',
+  mode: 'compat',
+  isStrict: false,
+  isBothCounts: false,
+  hasDigests: false,
+};
 
 /** `segmentBytes`: Infinity takes each chunk whole. */
 export async function scanInSegments(

@@ -60,6 +60,7 @@ export default class Index extends PrlCommand {
       mode: flags.mode ?? null,
       isStrict: flags.strict,
       subset: flags.subset,
+      startsOver: flags.full,
       environment: process.env,
       onNotice: (notice) => this.#notice(notice),
     });

@@ -29,6 +29,8 @@ export type DifferenceKind =
   /** A row that points before the row above it. */
   | 'misplaced_row'
   | 'torn_index_tail'
+  /** A block of the stream that is no longer what was indexed, by the digest that was kept then. */
+  | 'changed_data'
   /** A row written behind a torn one on the same line. */
   | 'glued_index_row'
   /** A line that is no row; in a synthetic index also a header that is not that of the run. */
@@ -143,6 +145,11 @@ export class IndexComparer {
     }
     this.#waitingDisk.delete(address);
     this.#match(disk, row);
+  }
+
+  /** The block of a chunk at `offset` is not what it was. */
+  addChangedData(chunk: number, offset: number): void {
+    this.#report({ kind: 'changed_data', index_line: null, chunk, offset, id: null, fields: [] });
   }
 
   end(): IndexComparison {

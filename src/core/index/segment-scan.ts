@@ -8,6 +8,7 @@ import { MemorySource } from '../scan/memory-source.js';
 import type { Damage, DamageKind, FramedLine, RecordUnit, StreamRecord } from '../scan/types.js';
 import { validateJson } from '../scan/validate.js';
 import { type ByteSource, LINE, type RecordWalker } from '../scan/walker.js';
+import type { BlockDigester } from './block-digests.js';
 import { faultOf } from './line-fault.js';
 import type { LineChecker, Oddity, OddityKind, RowMaker, SegmentSource } from './segment-types.js';
 import type { Segment } from './segments.js';
@@ -21,6 +22,8 @@ export type SegmentScanOptions = {
   readonly sideWalker: RecordWalker;
   readonly rows: RowMaker;
   readonly checker: LineChecker | null;
+  /** Takes digests of what is pulled; null takes none. */
+  readonly digester: BlockDigester | null;
   readonly lineSource: LineSource;
   /** The unit that the chunk was found to hold; null lets its first record settle it. */
   readonly unit: RecordUnit | null;
@@ -62,6 +65,8 @@ export class SegmentScan {
   /** A loss whose line may go on behind it. */
   #loss: Damage | null = null;
   readonly #reader: ByteSource = { read: (target) => this.#read(target) };
+  /** Offset of the next byte that is pulled. */
+  #readAt = 0;
   /** Bytes that the walker may still pull. */
   #bound = Number.POSITIVE_INFINITY;
   /** No line begins in the segment. */
@@ -73,6 +78,7 @@ export class SegmentScan {
     this.position = options.segment.start;
     this.#startAt(options.segment.start);
     if (options.segment.start > 0) this.#passForeignLine();
+    this.#passSettledLines();
   }
 
   /** The unit of the records so far, null before the first. */
@@ -140,6 +146,19 @@ export class SegmentScan {
     }
   }
 
+  /** Reads on to where the lines begin that are not settled, for the digests alone. */
+  #passSettledLines(): void {
+    const { walker, source, segment } = this.#options;
+    const { linesFrom = 0 } = segment;
+    while (this.position < linesFrom && !this.#isEmpty) {
+      this.position = walker.skipLine();
+      if (source.loss === null || this.position !== source.loss.offset) continue;
+      // What cannot be read there was reported by who settled it.
+      this.#startAt(linesFrom);
+      this.position = linesFrom;
+    }
+  }
+
   /** Whether an LF stands before the position, behind `from`. */
   #isLineEnd(from: number): boolean {
     if (this.position === from) return false;
@@ -152,18 +171,25 @@ export class SegmentScan {
   #startAt(offset: number): void {
     const { source, walker, checker } = this.#options;
     source.seek(offset);
+    this.#readAt = offset;
     checker?.reset(offset);
     walker.reset(this.#reader, offset);
   }
 
   /** What the walker pulls: the source, up to the bound, shown to the checker. */
   #read(target: Uint8Array): number {
-    const { source, checker } = this.#options;
+    const { source, checker, digester } = this.#options;
     const part = target.length > this.#bound ? target.subarray(0, this.#bound) : target;
     const read = part.length === 0 ? 0 : source.read(part);
+    if (read === 0) {
+      checker?.end();
+      return 0;
+    }
+    const bytes = part.subarray(0, read);
+    digester?.add(bytes, this.#readAt);
+    checker?.feed(bytes);
     this.#bound -= read;
-    if (read > 0) checker?.feed(part.subarray(0, read));
-    else checker?.end();
+    this.#readAt += read;
     return read;
   }
 

@@ -8,6 +8,8 @@
 export type Segment = {
   readonly start: number;
   readonly end: number;
+  /** Lines that begin before this offset have been settled already; left out: none has. */
+  readonly linesFrom?: number;
 };
 
 /** Large enough that finding a line's start costs nothing beside it, small enough to spread evenly (scanning.md). */

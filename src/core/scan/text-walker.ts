@@ -42,6 +42,7 @@ const MIN_WINDOW_BYTES = 4096;
 const MAX_COUNT = 0x7fff_ffff;
 
 export class TextWalker implements RecordWalker {
+  readonly digest = null;
   readonly #tape: TapeWriter;
   readonly #window: ByteWindow;
   readonly #scalars: ScalarReader;

@@ -75,6 +75,15 @@ export type Fault = (typeof FAULT)[keyof typeof FAULT];
 /** Most brackets open at one time that are followed, the outer object included; one bit each. */
 export const MAX_DEPTH = 1_048_576;
 
+/** A digest of bytes in the walker's own memory, 32 bits and never 0, which stands for none. */
+export type ByteDigest = {
+  /** Begins anew. */
+  start(): void;
+  /** Adds a part of the target that a source was given last. */
+  add(bytes: Uint8Array): void;
+  finish(): number;
+};
+
 /** Goes through lines one by one. Offsets are in bytes from where `reset` put the first byte, up to 2^53. */
 export type RecordWalker = {
   /** Starts on new bytes, whose first byte stands at `offset` and begins a line. */
@@ -95,6 +104,8 @@ export type RecordWalker = {
   readonly fault: Fault;
   /** Where the fault was seen; has no meaning without one. */
   readonly faultOffset: number;
+  /** Null where digests would cost more than they tell. */
+  readonly digest: ByteDigest | null;
 };
 
 /** How a walker is made. */

@@ -4,6 +4,7 @@
  */
 import { ARENA_BYTES, type RecordTape, TAPE_CAPACITY_ENTRIES, TAPE_ENTRY_WORDS, type TapeSink } from './record-tape.js';
 import {
+  type ByteDigest,
   type ByteSource,
   FAULT,
   type Fault,
@@ -47,6 +48,9 @@ type Exports = {
   reset(offset: number): void;
   skipLine(): number;
   next(): number;
+  startDigest(): void;
+  addToDigest(address: number, length: number): void;
+  finishDigest(): number;
 };
 
 const NO_BYTES: ByteSource = { read: () => 0 };
@@ -59,6 +63,7 @@ export class WasmWalker implements RecordWalker {
   readonly #offsets: Float64Array;
   readonly #words: Int32Array;
   readonly #tape: RecordTape;
+  readonly digest: ByteDigest;
   #source: ByteSource = NO_BYTES;
   #isTerminated = false;
   /** Whether the sink knows of the line being read. */
@@ -89,6 +94,12 @@ export class WasmWalker implements RecordWalker {
     this.#tape = {
       words: new Int32Array(buffer, exports.tapeAddress(), TAPE_CAPACITY_ENTRIES * TAPE_ENTRY_WORDS),
       arena: new Uint8Array(buffer, exports.arenaAddress(), ARENA_BYTES),
+    };
+    this.digest = {
+      start: exports.startDigest,
+      // What a source is given lies in this memory.
+      add: ({ byteOffset, length }) => exports.addToDigest(byteOffset, length),
+      finish: () => exports.finishDigest() >>> 0 || 1,
     };
     this.#addKeys();
   }
