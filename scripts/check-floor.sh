@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uploads a real run and reads it back under the oldest Node that package.json allows.
+# Uploads a real run, reads it back and makes its index anew, under the oldest Node that package.json allows.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,3 +15,5 @@ cp -r fixtures/runs/prime-rl-stream "$folder/run"
 answer=$(PRL_DATA_DIR="$folder/data" "$old" bin/run.js upload "$folder/run" --local --verify --json)
 echo "$("$old" --version): $answer"
 [[ "$answer" == *'"verified":{"episodes":16,"ok":true}'* ]]
+
+"$old" bin/run.js index "$folder/run" --rows --strict | cmp - "$folder/run/monitors/file/traces/stream.index.jsonl"
