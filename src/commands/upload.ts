@@ -14,6 +14,7 @@ import { PrlError } from '../core/errors.js';
 import type { UploadOutcome } from '../core/upload/outcome.js';
 import { resolveConfig } from '../io/config.js';
 import { type LocalService, localServiceName, startLocalService, usualDataDirectory } from '../io/local-service.js';
+import { peakMemoryBytes } from '../io/peak-memory.js';
 import { openRun } from '../io/run.js';
 import { nameRun } from '../io/run-name.js';
 import type { Run } from '../io/run-types.js';
@@ -176,7 +177,7 @@ export default class Upload extends PrlCommand {
       run,
       url: upload.snapshot().url,
       seconds: (performance.now() - this.#startedMs) / 1000,
-      peakRssBytes: process.resourceUsage().maxRSS * 1024, // the system tells KiB
+      peakRssBytes: peakMemoryBytes(),
     };
   }
 

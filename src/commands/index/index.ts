@@ -12,6 +12,7 @@ import { RowsOutput } from '../../cli/rows-output.js';
 import { isUtf8Locale } from '../../cli/screen.js';
 import type { IndexOutcome } from '../../core/index/outcome.js';
 import { refuseOut } from '../../io/index-out.js';
+import { peakMemoryBytes } from '../../io/peak-memory.js';
 import { openRun } from '../../io/run.js';
 import { type IndexTarget, RunIndex } from '../../io/run-index.js';
 import { nameRun } from '../../io/run-name.js';
@@ -118,7 +119,7 @@ export default class Index extends PrlCommand {
     return indexDocument(outcome, {
       ...named,
       mode: index.mode,
-      peakRssBytes: process.resourceUsage().maxRSS * 1024, // the system tells KiB
+      peakRssBytes: peakMemoryBytes(),
       threads: index.snapshot().threads,
     });
   }
