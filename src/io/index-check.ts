@@ -3,7 +3,7 @@
  * comparison of memory; behind the first difference it goes row by row, and falls into step again.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { IndexComparer, type IndexComparison } from '../core/index/compare.js';
+import { type Growth, IndexComparer, type IndexComparison } from '../core/index/compare.js';
 import { compareAddresses, readRow } from '../core/index/row-text.js';
 import { LineFramer } from '../core/scan/framing.js';
 import { systemErrorCode } from './run-fault.js';
@@ -26,8 +26,8 @@ export class IndexCheck {
   #lines: Generator<Buffer, void> | null = null;
 
   /** @throws the system's error when there is an index that cannot be opened */
-  constructor(indexPath: string, extentOf: (chunk: number) => number | null) {
-    this.#comparer = new IndexComparer(extentOf);
+  constructor(indexPath: string, extentOf: (chunk: number) => number | null, growth?: Growth) {
+    this.#comparer = new IndexComparer(extentOf, growth);
     this.#descriptor = openIfThere(indexPath);
   }
 

@@ -1,6 +1,6 @@
 /** Where rebuilt rows go: into a file that is published whole, into a comparison, or to whoever reads them. */
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
-import type { IndexComparison } from '../core/index/compare.js';
+import type { Growth, IndexComparison } from '../core/index/compare.js';
 import { IndexCheck } from './index-check.js';
 import type { IndexMark } from './index-state.js';
 import { FileDraft } from './publish-file.js';
@@ -134,8 +134,8 @@ export class CheckSink implements RowSink {
   readonly #check: IndexCheck;
 
   /** @throws the system's error when there is an index that cannot be opened */
-  constructor(path: string, extentOf: (chunk: number) => number | null) {
-    this.#check = new IndexCheck(path, extentOf);
+  constructor(path: string, extentOf: (chunk: number) => number | null, growth: Growth) {
+    this.#check = new IndexCheck(path, extentOf, growth);
   }
 
   async add(rows: Uint8Array, count: number): Promise<void> {

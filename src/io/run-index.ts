@@ -2,7 +2,6 @@
  * Rebuilds the indexes of a run from its streams alone, and writes, compares or hands out the rows (`prl index`). The
  * rows depend on the bytes of the streams and on nothing else: not on threads, timing or what was indexed before.
  */
-import { stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { relative, sep } from 'node:path';
 import type { Environment } from '../core/environment.js';
@@ -21,6 +20,7 @@ import type { Run } from './run-types.js';
 import { ScanPool } from './scan-pool.js';
 import type { RowSettings } from './scan-types.js';
 import { SegmentRunner } from './segment-runner.js';
+import { hasGrown } from './stream-growth.js';
 import { StreamIndex } from './stream-index.js';
 import type { StreamTally } from './stream-tally.js';
 import { compileAhead } from './wasm-modules.js';
@@ -189,7 +189,7 @@ export class RunIndex {
       const result = await sink.end();
       if (sink instanceof FileSink) await index.remember(sink.path, sink.draft.writtenBytes);
       this.#tally = null;
-      const growing = await isGrowing(stream);
+      const growing = hasGrown(stream);
       return index.tally.outcome({ ...result, index: this.#indexName(stream), isComplete: true, isGrowing: growing });
     } catch (error) {
       const isKept = signal.aborted && sink instanceof FileSink && (await index.checkpoint(sink).catch(() => false));
@@ -241,7 +241,7 @@ export class RunIndex {
       ...result,
       index: this.#indexName(stream),
       isComplete: true,
-      isGrowing: await isGrowing(stream),
+      isGrowing: hasGrown(stream),
     });
   }
 
@@ -258,7 +258,10 @@ export class RunIndex {
         return FileSink.resume(path, resume.state.index, resume.indexBytes, resume.line - 1);
       }
       case 'check':
-        return new CheckSink(target.path ?? (stream.indexPath as string), (chunk) => tally.extentOf(chunk));
+        return new CheckSink(target.path ?? (stream.indexPath as string), (chunk) => tally.extentOf(chunk), {
+          hasGrown: () => hasGrown(stream),
+          isAhead: (address) => tally.isBehindEnd(address) && hasGrown(stream),
+        });
     }
   }
 
@@ -275,12 +278,4 @@ export class RunIndex {
 
 function sumBytes(files: RunStream['files']): number {
   return files.reduce((sum, { uncompressedBytes }) => sum + (uncompressedBytes ?? 0), 0);
-}
-
-/** Whether the last chunk is longer than it was when the run was opened. */
-async function isGrowing({ files }: RunStream): Promise<boolean> {
-  const last = files.at(-1);
-  if (last === undefined || last.form !== 'plain') return false;
-  const stats = await stat(last.path).catch(() => null); // sealed meanwhile: it was whole
-  return stats !== null && stats.size > last.sizeBytes;
 }

@@ -1,5 +1,6 @@
 /** Sums up the parts of one stream while they are scanned, and proves at the end of each chunk that no byte is missing. */
 import type { RepeatedEpisode, StreamOutcome } from '../core/index/outcome.js';
+import type { RowAddress } from '../core/index/row-text.js';
 import { SeenIds } from '../core/index/seen-ids.js';
 import type { Oddity, OddityKind } from '../core/index/segment-types.js';
 import { NO_STEPS, StepOrder, type StepsSoFar } from '../core/index/step-order.js';
@@ -123,6 +124,13 @@ export class StreamTally {
       throw new Error(`${file.relativePath}: ${this.#chunkBytes} bytes accounted for where ${expected} were read`);
     }
     this.#chunkBytes = 0;
+  }
+
+  /** Whether an address lies behind the last line that was there whole. */
+  isBehindEnd({ chunk, offset }: RowAddress): boolean {
+    const last = this.#stream.files.at(-1)?.chunk;
+    if (last === undefined || chunk !== last) return last === undefined || chunk > last;
+    return offset >= (this.#openLine?.chunk === last ? this.#openLine.offset : (this.#extents.get(last) ?? 0));
   }
 
   outcome(

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { DifferenceKind, IndexComparison } from '../../src/core/index/compare.js';
+import type { DifferenceKind, Growth, IndexComparison } from '../../src/core/index/compare.js';
 import { IndexCheck } from '../../src/io/index-check.js';
 import { tempFolder } from '../helpers/temp-folder.js';
 
@@ -16,10 +16,10 @@ function row(line: number, offset = (line - 1) * 100, chunk = 0): string {
 const ROWS = Array.from({ length: 40 }, (_, index) => row(index + 1));
 
 /** Compares an index of this text with the rows, handed over in batches. */
-function check(index: string | null, rows: readonly string[] = ROWS, batch = 7): IndexComparison {
+function check(index: string | null, rows: readonly string[] = ROWS, batch = 7, growth?: Growth): IndexComparison {
   const path = join(tempFolder(), 'index.jsonl');
   if (index !== null) writeFileSync(path, index);
-  const comparison = new IndexCheck(path, (chunk) => (chunk === 0 ? CHUNK_BYTES : null));
+  const comparison = new IndexCheck(path, (chunk) => (chunk === 0 ? CHUNK_BYTES : null), growth);
   for (let at = 0; at < rows.length; at += batch) {
     const some = rows.slice(at, at + batch);
     comparison.add(Buffer.from(some.join('')), some.length);
@@ -39,6 +39,25 @@ test.each([1, 7, 40, 100])('a right index has no difference, in batches of %i', 
 test('no index at all misses every row', () => {
   expect(check(null)).toMatchObject({ rows: 0, ok: false, counts: { missing_row: 40 } });
   expect(check('', [])).toMatchObject({ rows: 0, rebuilt: 0, ok: true });
+});
+
+describe('while a writer goes on (I10)', () => {
+  const growth: Growth = { hasGrown: () => true, isAhead: ({ offset }) => offset >= 4_000 };
+  const ahead = [41, 42, 43].map((line) => row(line)).join('');
+
+  test.each<[string, string, DifferenceKind]>([
+    ['rows of records behind those that were read', `${ROWS.join('')}${ahead}`, 'stale_row'],
+    ['half a row', `${ROWS.join('')}${ahead.slice(0, 30)}`, 'torn_index_tail'],
+  ])('%s are no difference', (_what, index, otherwise) => {
+    expect(check(index, ROWS, 7, growth)).toMatchObject({ rebuilt: 40, ok: true, counts: {}, differences: [] });
+    expect(Object.keys(check(index).counts)).toEqual([otherwise]);
+  });
+
+  test('what is wrong before that still is', () => {
+    const index = `${changed(20, `${ROWS[20]}${row(99, 2050)}`)}${ahead}`;
+    expect(check(index, ROWS, 7, growth).counts).toEqual({ stale_row: 1 });
+    expect(check(changed(39, ahead), ROWS, 7, growth).counts).toEqual({ missing_row: 1 });
+  });
 });
 
 describe('one fault is one difference', () => {

@@ -71,6 +71,16 @@ const LEGAL: ReadonlySet<DifferenceKind> = new Set(['line_gap']);
 
 type DiskRow = IndexedRow & { readonly line: number };
 
+/** What a live writer does while its index is compared: rows of records behind those that were read are no difference. */
+export type Growth = {
+  /** Whether the stream went on behind what was read of it. */
+  hasGrown(): boolean;
+  /** Whether an address lies behind the last line that was read whole, in a stream that went on. */
+  isAhead(address: RowAddress): boolean;
+};
+
+const NO_GROWTH: Growth = { hasGrown: () => false, isAhead: () => false };
+
 export class IndexComparer {
   readonly #counts: Partial<Record<DifferenceKind, number>> = {};
   readonly #shown: RowDifference[] = [];
@@ -78,6 +88,7 @@ export class IndexComparer {
   readonly #waitingRebuilt = new Map<string, IndexedRow>();
   readonly #waitingDisk = new Map<string, DiskRow>();
   readonly #extentOf: (chunk: number) => number | null;
+  readonly #growth: Growth;
   /** Lines of a synthetic index that are no rows, rebuilt and on disk; only the end tells which of them belong there. */
   readonly #rebuiltRemarks = new Set<string>();
   readonly #diskRemarks = new Map<string, number>();
@@ -87,8 +98,9 @@ export class IndexComparer {
   #diskLine = 0;
 
   /** `extentOf`: uncompressed bytes of a chunk, asked for at the end; null when the run has no such chunk. */
-  constructor(extentOf: (chunk: number) => number | null) {
+  constructor(extentOf: (chunk: number) => number | null, growth = NO_GROWTH) {
     this.#extentOf = extentOf;
+    this.#growth = growth;
   }
 
   /** Whether a row on disk waits for the record at this address. */
@@ -122,6 +134,8 @@ export class IndexComparer {
     const isTorn = bytes[bytes.length - 1] !== 0x0a;
     const rest = gluedRest(bytes);
     const kind = rest !== null ? 'glued_index_row' : isTorn ? 'torn_index_tail' : 'unreadable_row';
+    // A row on its way.
+    if (kind === 'torn_index_tail' && this.#growth.hasGrown()) return null;
     this.#report(lineDifference(kind, line));
     const restRow = rest === null ? null : readRow(rest);
     if (restRow !== null) this.#takeDisk({ ...restRow, line });
@@ -226,6 +240,7 @@ export class IndexComparer {
   }
 
   #reportLost(row: DiskRow): void {
+    if (this.#growth.isAhead(row)) return;
     const extent = this.#extentOf(row.chunk);
     const kind = extent === null || row.offset >= extent ? 'extra_row' : 'stale_row';
     this.#report({ kind, ...placeOf(row), index_line: row.line, fields: [] });
