@@ -46,6 +46,13 @@ const STEP_BYTES = 4_194_304;
 /** Lines like the first that a segment has room for. */
 const LINES_A_SEGMENT = 16;
 
+/**
+ * The same for a sealed chunk, whose segments are as long as can be, since each decompresses frames that the next one
+ * does as well. Rows of so many lines take a few MiB; those of tiny records in the longest segment would take 70, and
+ * several segments wait for their turn.
+ */
+const LINES_A_SEALED_SEGMENT = 4096;
+
 /** Segments under way or done and not yet asked for, for each thread: bounds the rows that wait in memory. */
 const AHEAD = 3;
 
@@ -224,9 +231,10 @@ function* planSegments(files: readonly ChunkFile[], options: ScanOptions): Gener
     const { chunk, borders } = opened;
     const { unit, bytes: firstBytes } = findFirst(chunk, options);
     // The line across a border is read twice, so segments are many times as long as lines.
-    const blocks = Math.ceil((LINES_A_SEGMENT * firstBytes) / BLOCK_BYTES);
-    const plainBytes = Math.min(Math.max(SEGMENT_BYTES, blocks * BLOCK_BYTES), SEALED_SEGMENT_BYTES);
-    const all = cutSegments(chunk.bytes, borders === null ? plainBytes : SEALED_SEGMENT_BYTES, borders);
+    const lines = borders === null ? LINES_A_SEGMENT : LINES_A_SEALED_SEGMENT;
+    const blocks = Math.ceil((lines * firstBytes) / BLOCK_BYTES);
+    const segmentBytes = Math.min(Math.max(SEGMENT_BYTES, blocks * BLOCK_BYTES), SEALED_SEGMENT_BYTES);
+    const all = cutSegments(chunk.bytes, segmentBytes, borders);
     const segments = all.filter(({ end }) => end > start).map((segment) => segmentFrom(segment, start));
     for (const [index, segment] of segments.entries()) {
       const job = { chunk, segment, unit, settings: options.settings };
