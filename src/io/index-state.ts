@@ -15,7 +15,7 @@ import type { RunStream } from './run-streams.js';
 import type { ChunkFile } from './run-types.js';
 import type { RowSettings } from './scan-types.js';
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** Bytes before a mark that must be the same. */
 const TAIL_BYTES = 4096;
@@ -95,21 +95,25 @@ export class IndexState {
   /** Where an indexing of this stream can go on; null when it has to begin at the beginning. Never throws. */
   async load(stream: RunStream, settings: RowSettings): Promise<Resume | null> {
     const state = await this.#read();
-    if (state === null || !isSameSettings(state.settings, settings)) return null;
-    if (!(await isSameIndex(state.index))) return null;
-    return findResume(state, stream);
+    try {
+      if (state === null || !isSameSettings(state.settings, settings)) return null;
+      return (await isSameIndex(state.index)) ? await findResume(state, stream) : null;
+    } catch {
+      return null; // JSON, but no state that prl wrote
+    }
   }
 
   /** What was noted of the chunks by then, whether it still fits or not. Never throws. */
   async marks(): Promise<readonly ChunkMark[]> {
-    return (await this.#read())?.chunks ?? [];
+    const chunks: unknown = (await this.#read())?.chunks;
+    return Array.isArray(chunks) ? chunks.filter((mark) => typeof mark?.digests === 'string') : [];
   }
 
   /** Replaces the state. What it speaks of must be durable. Without a place for it nothing is remembered. */
-  async save(state: SavedState): Promise<void> {
+  async save(state: Omit<SavedState, 'format'>): Promise<void> {
     const draft = `${this.#path}.${process.pid}.tmp`;
     try {
-      await writeFile(draft, JSON.stringify(state));
+      await writeFile(draft, JSON.stringify({ format: FORMAT, ...state }));
       await rename(draft, this.#path);
     } catch {
       await unlink(draft).catch(() => {}); // a full or read-only disk: the next indexing begins at the beginning

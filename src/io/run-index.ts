@@ -233,11 +233,11 @@ export class RunIndex {
   }
 
   /** Nothing was added since the index was written, and nobody touched it. */
-  async #unchanged(stream: RunStream, { tally }: StreamIndex, resume: Resume): Promise<StreamOutcome> {
-    tally.restore(resume, new Uint32Array(0));
+  async #unchanged(stream: RunStream, index: StreamIndex, resume: Resume): Promise<StreamOutcome> {
+    await index.takeOverAll(resume);
     this.#tally = null;
     const result = { rowsWritten: resume.line - 1, changed: false, check: null };
-    return tally.outcome({
+    return index.tally.outcome({
       ...result,
       index: this.#indexName(stream),
       isComplete: true,

@@ -77,6 +77,12 @@ export class StreamIndex {
     return isAtEnd && size === resume.indexBytes;
   }
 
+  /** Counts what an earlier indexing has settled, where there is nothing else. */
+  async takeOverAll(resume: Resume): Promise<void> {
+    const { state, indexBytes, line } = resume;
+    this.tally.restore(resume, await readIds(state.index.path, indexBytes, line - 1));
+  }
+
   /** Reads the rest of the stream, or all of it, into the sink. */
   async scan(sink: RowSink): Promise<void> {
     const { run, stream, scan, subset } = this.#options;
@@ -205,7 +211,7 @@ export class StreamIndex {
     const index = await markIndex(path, bytes, isDraft);
     const { settings } = this.#options.scan;
     const line = this.#numberer.line - this.#openRow.rows;
-    await this.#options.state?.save({ format: 2, settings, chunks: this.#marks, index, line, ...this.tally.findings });
+    await this.#options.state?.save({ settings, chunks: this.#marks, index, line, ...this.tally.findings });
   }
 
   #header(): Uint8Array {

@@ -147,6 +147,13 @@ describe('a run that was indexed before', () => {
   });
 });
 
+test('an episode that comes again is told again when nothing else is new', async () => {
+  const { root, index } = newRun([...LINES, ...LINES.slice(0, 2)]);
+  const first = await indexRun(root);
+  expect(first.repeated).toMatchObject({ count: 2 });
+  expect((await again(root, index)).repeated).toEqual(first.repeated);
+});
+
 describe('what does not fit is not believed', () => {
   const cases: readonly (readonly [string, (run: ReturnType<typeof newRun>) => void])[] = [
     ['a truncated chunk', ({ chunk }) => truncateSync(chunk(0), 30_000)],
@@ -182,6 +189,13 @@ describe('what does not fit is not believed', () => {
       },
     ],
     ['a lost index', ({ index }) => rmSync(index)],
+    [
+      'a state that somebody else wrote',
+      ({ root }) => {
+        const place = join(root, 'monitors/prl');
+        for (const name of readdirSync(place)) writeFileSync(join(place, name), '{"format":3,"chunks":[{}],"index":7}');
+      },
+    ],
     [
       'a damaged state',
       ({ root }) => {
