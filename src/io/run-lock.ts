@@ -4,6 +4,7 @@
  * upload goes on: correctness rests on idempotent requests, the lock only saves double work.
  */
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { link, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -134,13 +135,18 @@ async function isAlive(owner: Owner, self: Owner): Promise<boolean> {
   return owner.processStart === null || start === null || owner.processStart === start;
 }
 
-/** Whether a process of this machine has the pid now. */
+/** Whether a process of this machine has the pid now. One that ended and whose parent never asked how does not count. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
     return systemErrorCode(error) === 'EPERM'; // it lives, under another user
+  }
+  try {
+    const [state] = statFields(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return state !== 'Z' && state !== 'X';
+  } catch {
+    return true; // not Linux, or gone this moment
   }
 }
 
@@ -152,8 +158,12 @@ async function bootId(): Promise<string | null> {
 /** Field 22 of /proc/<pid>/stat; the command name before it may hold spaces and brackets. */
 async function processStart(pid: number): Promise<string | null> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null); // not Linux, or gone
-  if (text === null) return null;
-  return text.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  return text === null ? null : (statFields(text)[19] ?? null);
+}
+
+/** The fields of /proc/<pid>/stat from the third on, which is the state. */
+function statFields(text: string): string[] {
+  return text.slice(text.lastIndexOf(')') + 2).split(' ');
 }
 
 function parseOwner(text: string): Owner | null {

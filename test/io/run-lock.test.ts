@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync,
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { lockRun } from '../../src/io/run-lock.js';
+import { lockRun, processExists } from '../../src/io/run-lock.js';
 
 let folder = '';
 let children: ChildProcess[] = [];
@@ -72,6 +72,19 @@ describe('broken in silence', () => {
     writeFileSync(lockFile(), ownerOf(child.pid ?? 0));
     child.kill('SIGKILL');
     await once(child, 'exit');
+    await (await lockRun(folder)).release();
+  });
+
+  test('a killed process whose parent has not asked for it yet', async () => {
+    // The shell becomes a program that knows nothing of the shell's child.
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+    children.push(parent);
+    const [pid] = await once(parent.stdout, 'data');
+    writeFileSync(lockFile(), ownerOf(Number(pid)));
+    await expect(lockRun(folder)).rejects.toMatchObject({ code: 'PRL_ERR_LOCKED' });
+    process.kill(Number(pid), 'SIGKILL');
+    while (!/\) Z /.test(readFileSync(`/proc/${Number(pid)}/stat`, 'utf8'))) await new Promise(setImmediate);
+    expect(processExists(Number(pid))).toBe(false);
     await (await lockRun(folder)).release();
   });
 
