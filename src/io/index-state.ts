@@ -11,6 +11,7 @@ import type { Oddity, OddityKind } from '../core/index/segment-types.js';
 import type { StepsSoFar } from '../core/index/step-order.js';
 import type { Damage } from '../core/scan/types.js';
 import { identifyChunk, readChunkRange } from './chunk-range.js';
+import { findDraft } from './publish-file.js';
 import type { RunStream } from './run-streams.js';
 import type { ChunkFile } from './run-types.js';
 import type { RowSettings } from './scan-types.js';
@@ -97,7 +98,8 @@ export class IndexState {
     const state = await this.#read();
     try {
       if (state === null || !isSameSettings(state.settings, settings)) return null;
-      return (await isSameIndex(state.index)) ? await findResume(state, stream) : null;
+      const index = await findIndex(state.index, stream.indexPath);
+      return index === null ? null : await findResume({ ...state, index }, stream);
     } catch {
       return null; // JSON, but no state that prl wrote
     }
@@ -167,6 +169,14 @@ export async function markIndex(path: string, bytes: number, isDraft: boolean): 
 
 function isSameSettings(left: RowSettings, right: RowSettings): boolean {
   return left.tokens === right.tokens && left.mode === right.mode && left.isStrict === right.isStrict;
+}
+
+/** The mark with the path that its file has by now; null when it is gone, another, or a draft that is still written. */
+async function findIndex(mark: IndexMark, indexPath: string | null): Promise<IndexMark | null> {
+  const path = mark.isDraft && indexPath !== null ? await findDraft(indexPath, mark) : mark.path;
+  if (path === null) return null;
+  const found = { ...mark, path };
+  return (await isSameIndex(found)) ? found : null;
 }
 
 /** A longer index was written to by its writer since; then what we wrote must still stand before that. */

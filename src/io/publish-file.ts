@@ -134,6 +134,23 @@ export class FileDraft {
   }
 }
 
+/**
+ * Where a draft of `path` lies by now: whoever took it over gave it another name, and may have been killed as well.
+ * Null when it is gone, or when its process goes on with it.
+ */
+export async function findDraft(
+  path: string,
+  file: { readonly dev: number; readonly ino: number },
+): Promise<string | null> {
+  for (const { draft, host, pid } of await listDrafts(path)) {
+    const stats = await stat(draft).catch(() => null); // taken away meanwhile
+    if (stats === null || stats.dev !== file.dev || stats.ino !== file.ino) continue;
+    const isAlive = host === HOST && pid !== process.pid && processExists(pid);
+    return isAlive ? null : draft;
+  }
+  return null;
+}
+
 /** A name that no other process takes, and that tells whose it is. */
 function draftOf(path: string): string {
   const name = `${startOf(path)}${HOST}.${process.pid}.${randomBytes(4).toString('hex')}${DRAFT_SUFFIX}`;
@@ -146,14 +163,22 @@ function startOf(path: string): string {
 
 /** Takes away drafts of processes that are no more: of this machine at once, of others when nobody has touched them for long. */
 async function sweep(path: string): Promise<void> {
-  const names = await readdir(dirname(path)).catch(() => []); // the draft's own open says what is wrong
-  for (const name of names) {
-    if (!name.startsWith(startOf(path)) || !name.endsWith(DRAFT_SUFFIX)) continue;
-    const [host, pid] = name.slice(startOf(path).length).split('.');
-    const draft = join(dirname(path), name);
-    const isDead = host === HOST ? !processExists(Number(pid)) : await isAbandoned(draft);
+  for (const { draft, host, pid } of await listDrafts(path)) {
+    const isDead = host === HOST ? !processExists(pid) : await isAbandoned(draft);
     if (isDead) await unlink(draft).catch(() => {}); // swept by another
   }
+}
+
+/** The drafts of a path, and whose they are. */
+async function listDrafts(path: string): Promise<{ draft: string; host: string; pid: number }[]> {
+  const names = await readdir(dirname(path)).catch(() => []); // the draft's own open says what is wrong
+  const start = startOf(path);
+  return names
+    .filter((name) => name.startsWith(start) && name.endsWith(DRAFT_SUFFIX))
+    .map((name) => {
+      const [host = '', pid] = name.slice(start.length).split('.');
+      return { draft: join(dirname(path), name), host, pid: Number(pid) };
+    });
 }
 
 async function isAbandoned(path: string): Promise<boolean> {

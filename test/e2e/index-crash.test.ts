@@ -11,6 +11,7 @@ import { tempFolder } from '../helpers/temp-folder.js';
 import { HAS_STRACE } from './serve-child.js';
 
 const LINES = [...shapeLines('C', 40_000)];
+const MIB = 2 ** 20;
 const OLD = '{"cost":null,"line":1,"offset":0,"id":"old"}\n';
 const BINARY = [process.execPath, resolve('bin/run.js')];
 
@@ -51,11 +52,37 @@ function environmentOf(home: string): NodeJS.ProcessEnv {
   };
 }
 
-/** When the state was last written; null before the first time. */
-function lastSavedAt({ run }: Traces): number | null {
+/** Where the state lies; null before it was written. */
+function statePath({ run }: Traces): string | null {
   const place = join(run, 'monitors/prl');
   const [state] = existsSync(place) ? readdirSync(place).filter((name) => name.endsWith('.json')) : [];
-  return state === undefined ? null : statSync(join(place, state)).mtimeMs;
+  return state === undefined ? null : join(place, state);
+}
+
+/** Resolves when the state was written as often as that. */
+async function untilSaved(run: Traces, times: number): Promise<void> {
+  const saved = new Set<number>();
+  while (saved.size < times) {
+    const path = statePath(run);
+    if (path !== null) saved.add(statSync(path).mtimeMs);
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+
+/** `prl index` in place on a slow disk: 1 MiB in 50 ms, 20 MiB/s. */
+function slowIndex(run: Traces, chunks: readonly string[]): { kill(): void; readonly ended: Promise<number | null> } {
+  const paths = chunks.flatMap((path) => ['-P', path]);
+  const slow = [...paths, '-e', 'trace=pread64', '-e', 'inject=pread64:delay_enter=50000'];
+  const command = [...BINARY, 'index', run.run, '--force', '--jobs', '1'];
+  const child = spawn('strace', ['-f', '-qq', '-o', '/dev/null', ...slow, ...command], {
+    env: environmentOf(run.home),
+    stdio: 'ignore',
+    detached: true,
+  });
+  return {
+    kill: () => process.kill(-(child.pid as number), 'SIGKILL'),
+    ended: new Promise((done) => child.once('close', (status) => done(status))),
+  };
 }
 
 const drafts = ({ traces }: Traces): string[] => readdirSync(traces).filter((name) => name.endsWith('.prl-draft'));
@@ -175,28 +202,12 @@ describe.skipIf(!HAS_STRACE)('killed in the middle of a run on a slow disk', () 
     { timeout: 90_000 },
     async (checkpoints) => {
       const run = newRun([]);
-      const { chunks, bytes } = writeShapeRun(run.run, { shape: 'C', bytes: 64 * 2 ** 20, chunkBytes: 8 * 2 ** 20 });
+      const { chunks, bytes } = writeShapeRun(run.run, { shape: 'C', bytes: 64 * MIB, chunkBytes: 8 * MIB });
       expect(chunks.length).toBeGreaterThan(4);
-      // 1 MiB in 50 ms: 20 MiB/s.
-      const paths = chunks.flatMap((path) => ['-P', path]);
-      const slow = [...paths, '-e', 'trace=pread64', '-e', 'inject=pread64:delay_enter=50000'];
-      const child = spawn(
-        'strace',
-        ['-f', '-qq', '-o', '/dev/null', ...slow, ...BINARY, 'index', run.run, '--force', '--jobs', '1'],
-        {
-          env: environmentOf(run.home),
-          stdio: 'ignore',
-          detached: true,
-        },
-      );
-      const saved = new Set<number>();
-      while (saved.size < checkpoints) {
-        const at = lastSavedAt(run);
-        if (at !== null) saved.add(at);
-        await new Promise((done) => setTimeout(done, 20));
-      }
-      process.kill(-(child.pid as number), 'SIGKILL');
-      await new Promise((done) => child.once('close', done));
+      const slow = slowIndex(run, chunks);
+      await untilSaved(run, checkpoints);
+      slow.kill();
+      await slow.ended;
       expect(drafts(run)).toHaveLength(1);
       expect(readFileSync(run.index, 'utf8')).toBe(OLD);
       const ended = indexCommand(run);
@@ -216,9 +227,46 @@ describe.skipIf(!HAS_STRACE)('killed in the middle of a run on a slow disk', () 
   );
 });
 
-describe('memory', () => {
-  const MIB = 2 ** 20;
+describe.skipIf(!HAS_STRACE)('a draft that was left behind', () => {
+  test.each(['rename', 'ftruncate', 'fsync'])(
+    'is found again when whoever went on with it was killed at its first %s',
+    { timeout: 90_000 },
+    async (name) => {
+      const run = newRun([]);
+      const { chunks } = writeShapeRun(run.run, { shape: 'C', bytes: 60 * MIB });
+      const first = slowIndex(run, chunks);
+      await untilSaved(run, 1);
+      first.kill();
+      await first.ended;
+      const settled = JSON.parse(readFileSync(statePath(run) as string, 'utf8')).chunks[0].bytes;
+      expect(settled).toBeGreaterThan(0);
+      for (let kill = 0; kill < 3; kill += 1) {
+        const { status } = indexCommand(run, [], ['-e', `trace=${name}`, '-e', `inject=${name}:signal=SIGKILL:when=1`]);
+        expect(status).not.toBe(0);
+        expect(drafts(run)).toHaveLength(1);
+      }
+      const [stream] = JSON.parse(indexCommand(run).stdout).streams;
+      expect(stream.resumed_bytes).toBe(settled);
+      expect(drafts(run)).toEqual([]);
+    },
+  );
 
+  test('is left alone while its process goes on', { timeout: 90_000 }, async () => {
+    const run = newRun([]);
+    const { chunks } = writeShapeRun(run.run, { shape: 'C', bytes: 120 * MIB });
+    const { ended } = slowIndex(run, chunks);
+    await untilSaved(run, 1);
+    const second = indexCommand(run);
+    expect(second.status).toBe(0);
+    expect(JSON.parse(second.stdout).streams[0]).toMatchObject({ resumed_bytes: 0, changed: true });
+    const written = readFileSync(run.index);
+    expect(await ended).toBe(0);
+    expect(readFileSync(run.index).equals(written)).toBe(true);
+    expect(drafts(run)).toEqual([]);
+  });
+});
+
+describe('memory', () => {
   test('does not follow the length of a line', { timeout: 120_000 }, () => {
     const run = newRun([]);
     const path = join(run.traces, 'stream/00000.jsonl');
