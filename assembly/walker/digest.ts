@@ -12,8 +12,11 @@ const STEP: usize = 64;
 const STEPS_A_MIX: u32 = 16;
 
 /** Odd numbers without pattern: the fractions of square roots. */
+// biome-ignore lint/correctness/noPrecisionLoss: AssemblyScript has integers of 64 bits.
 const KEY_STEP: u64 = 0x9e3779b97f4a7c15;
+// biome-ignore lint/correctness/noPrecisionLoss: AssemblyScript has integers of 64 bits.
 const FIRST_KEY: u64 = 0x6a09e667f3bcc908;
+// biome-ignore lint/correctness/noPrecisionLoss: AssemblyScript has integers of 64 bits.
 const MIX: u64 = 0xff51afd7ed558ccd;
 
 /** Bytes of a step that is not complete, in DIGEST_CARRY. */
