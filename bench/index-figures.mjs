@@ -8,21 +8,30 @@
  * Fixture: shapes A to D of design/scanning.md, made from a seed by test/helpers/shapes.ts.
  * All ways give the same rows, or sums where they make none: asserted before anything is timed.
  *
- * 30 Nov 2026, Node 24.21, 2-core VM (Zen 5) with a dozen other processes (load 6 to 16), so by processor time, in GB/s;
- * 192 MiB of each shape, medians of 5 (simdjson 3.0.1, icelake kernel; jq 1.6 by wall time):
+ * 30 Nov 2026, Node 24.21, 2-core VM (Zen 5), quiet (load 1 to 2); GB/s, medians of 5 over 192 MiB of each shape
+ * (simdjson 3.0.1, icelake kernel; jq 1.6 over 32 MiB):
  *
  *                                               A      B      C      D
- *   JSON.parse, row from the object          0.22   0.25   0.06   0.25
- *   TypeScript walker, row builder           1.03   0.52   0.17   1.20
- *   WebAssembly walker, row builder          2.54   2.07   0.34   3.26
- *   the same with --strict                   1.39   1.12   0.26   1.58
- *   WebAssembly walker alone                 2.88   2.57   1.17   3.52
- *   simdjson, reading included, no rows      1.29   1.93   0.93   1.61
- *   simdjson, in memory, no rows             1.87   4.76   1.27   2.89
- *   jq                                       0.01   0.02   0.01   0.05
+ *   JSON.parse, row from the object          0.25   0.32   0.06   0.29
+ *   TypeScript walker, row builder           1.16   0.60   0.26   1.67
+ *   WebAssembly walker, row builder          5.96   4.10   0.65   7.19
+ *   the same with --strict                   2.26   1.72   0.42   2.31
+ *   WebAssembly walker alone                 8.07   4.96   1.64   7.82
+ *   simdjson, reading included, no rows      1.63   2.61   1.04   2.00
+ *   simdjson, in memory, no rows             2.27   5.42   1.29   2.91
+ *   jq                                       0.04   0.09   0.03   0.05
  *
- * Reading: rows in WebAssembly cost 8 to 13 times less than JSON.parse, and less than simdjson's walk on A and D even
- * where that is spared reading; on B it is as fast as simdjson only while both read, and C is bound by making rows.
+ * `prl index` of 4 GiB, page cache warm, medians of 3, with the peak of its memory:
+ *
+ *   --jobs 1                                 6.05   3.60   0.50   6.12    95 to 159 MiB
+ *   --jobs 2                                 7.95   5.14   0.76   7.73   120 to 227 MiB
+ *   --jobs 2 --strict                        3.68   2.68   0.63   3.46   122 to 241 MiB
+ *
+ * Before the work of that day's end (slow code first, one more thread than cores, segments of 32 MiB, rows with garbage):
+ * --jobs 2 7.43, 4.15, 0.77, 5.98 and up to 335 MiB.
+ *
+ * Reading: rows in WebAssembly cost 11 to 25 times less than JSON.parse, and less than simdjson's walk on A, B and D
+ * while both read; C is bound by making rows. The digest of each block costs too little to be seen beside the noise.
  * Not measured: a cold page cache, other machines; simdjson checks UTF-8 and structure of payloads, jq parses all.
  *
  * It runs from built JavaScript, since the test runner turns imports into getter calls, which a hot loop feels:
