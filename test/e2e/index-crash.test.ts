@@ -271,7 +271,7 @@ describe('memory', () => {
     const run = newRun([]);
     const path = join(run.traces, 'stream/00000.jsonl');
     const bytes = writeLongLine(path, 'A', 560 * MIB);
-    const { status, stdout } = indexCommand(run);
+    const { status, stdout } = indexCommand(run, ['--jobs', '2']);
     expect(status).toBe(0);
     const document = JSON.parse(stdout);
     expect(document.streams[0]).toMatchObject({ episodes: 1, bytes });
