@@ -114,7 +114,7 @@ function indexLine(stream: StreamEntry, { format, work }: IndexReportOptions): s
   const rows = counted(written, 'row', format);
   if (index === null) return labelled('rows', `${rows} of ${format.text(stream.stream)} to stdout${stopped}`);
   const name = format.text(index);
-  if (!complete) return labelled('index', `${name}   ${work === 'check' ? 'not compared' : 'unchanged'}${stopped}`);
+  if (!complete) return labelled('index', `${name}   ${work === 'check' ? 'not compared' : 'not written'}${stopped}`);
   if (check === null) return labelled('index', `${name}   ${changed ? 'written' : 'unchanged'}, ${rows}`);
   const figures = `${counted(check.rows, 'row', format)} on disk, ${format.count(check.rebuilt)} rebuilt`;
   return labelled('index', `${name}   ${check.ok ? 'right' : 'WRONG'}: ${figures}`);

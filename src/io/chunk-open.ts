@@ -66,11 +66,16 @@ export async function inspectChunk(path: string): Promise<ChunkShape> {
   }
 }
 
-async function openEitherForm(path: string): Promise<FileHandle> {
+/** Where a chunk may be found, in the order to try: as named, in its other form, and as named once more (R-CHK-5). */
+export function eitherForm(path: string): readonly string[] {
   const isSealedName = path.endsWith(SEALED_SUFFIX);
   const other = isSealedName ? path.slice(0, -SEALED_SUFFIX.length) : path + SEALED_SUFFIX;
+  return [path, other, path];
+}
+
+async function openEitherForm(path: string): Promise<FileHandle> {
   let failure: unknown;
-  for (const candidate of [path, other, path]) {
+  for (const candidate of eitherForm(path)) {
     try {
       return await open(candidate, 'r');
     } catch (error) {

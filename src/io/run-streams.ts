@@ -1,7 +1,6 @@
 /** The streams of a run that have an index: the episodes, and the annotations of each producer (spec 05 section 4). */
 import { basename, join } from 'node:path';
-import { ANNOTATIONS } from '../core/scan/classify.js';
-import type { Damage, RecordUnit } from '../core/scan/types.js';
+import type { Damage } from '../core/scan/types.js';
 import type { ChunkHole } from '../core/stream/chunk-names.js';
 import { FileCollector } from './run-files.js';
 import { kindAt, listDirectory } from './run-layout.js';
@@ -22,11 +21,6 @@ export type RunStream = {
   /** Whether rows name their chunk: not in R2. */
   readonly hasChunks: boolean;
 };
-
-/** What may stand in a stream. */
-export function unitsOf(stream: RunStream): ReadonlySet<RecordUnit> | null {
-  return stream.holds === 'annotations' ? ANNOTATIONS : null;
-}
 
 /** The episodes first, then the producers by name. */
 export async function listStreams(run: Run): Promise<readonly RunStream[]> {

@@ -4,6 +4,7 @@ import type { FrameMap } from '../core/stream/frame-map.js';
 import { parseSeekFooter, parseSeekTable, SEEK_FOOTER_BYTES } from '../core/stream/seek-table.js';
 import { isZstd } from '../core/stream/zstd-frames.js';
 import { MAX_WHOLE_FRAME_BYTES } from './chunk-decode.js';
+import { eitherForm } from './chunk-open.js';
 import { describeReadError, systemErrorCode } from './run-fault.js';
 import type { ChunkFile } from './run-types.js';
 import type { ScanChunk } from './scan-types.js';
@@ -44,10 +45,8 @@ export function openForScan(file: ChunkFile, hasChunks: boolean): OpenedForScan 
 }
 
 function openEitherForm(path: string): number {
-  const isSealedName = path.endsWith(SEALED_SUFFIX);
-  const other = isSealedName ? path.slice(0, -SEALED_SUFFIX.length) : path + SEALED_SUFFIX;
   let failure: unknown;
-  for (const candidate of [path, other, path]) {
+  for (const candidate of eitherForm(path)) {
     try {
       return openSync(candidate, 'r');
     } catch (error) {

@@ -275,7 +275,7 @@ describe('an interrupted one', () => {
   const stopped = streamWith({ isComplete: false, changed: false, rowsWritten: 0, episodes: 12, bytes: 1000 });
 
   test.each([
-    ['index', stopped, 'index     monitors/file/traces/stream.index.jsonl   unchanged; stopped before the end'],
+    ['index', stopped, 'index     monitors/file/traces/stream.index.jsonl   not written; stopped before the end'],
     ['check', stopped, 'index     monitors/file/traces/stream.index.jsonl   not compared; stopped before the end'],
     [
       'rows',

@@ -198,7 +198,7 @@ describe('signals', () => {
     expect({ status: ended.status, stdout: ended.stdout }).toEqual({ status, stdout: '' });
     expect(ended.stderr).toContain('stopping; what is on disk stays as it was; a second signal leaves at once\n');
     expect(ended.stderr).toMatch(/\n partial: indexed \d+ episodes?, /);
-    expect(ended.stderr).toMatch(/ index {5}\S+stream\.index\.jsonl {3}unchanged; stopped before the end\n/);
+    expect(ended.stderr).toMatch(/ index {5}\S+stream\.index\.jsonl {3}not written; stopped before the end\n/);
     expect(ended.stderr).toMatch(/\n next {6}prl index \S+ --strict --force --jobs \d {3}\(/);
     expect(readFileSync(join(big, INDEX), 'utf8')).toBe('old\n');
   });

@@ -220,7 +220,7 @@ export class SegmentScan {
   #record(): void {
     const { walker, rows, checker } = this.#options;
     const { lineStart, lineEnd } = walker;
-    const verdict = checker?.verdict(lineStart, lineEnd);
+    const verdict = checker?.verdict(lineStart);
     const fault = rows.finish() ?? verdict?.fault ?? null;
     if (fault !== null) this.#reportLine(lineStart, lineEnd, fault.kind, fault.reason);
     else this.#admit(lineStart, lineEnd, verdict?.oddities ?? NONE);

@@ -56,6 +56,6 @@ export type LineChecker = {
   feed(bytes: Uint8Array): void;
   /** No bytes follow: an open line ends here. */
   end(): void;
-  /** What is wrong or odd with the line `[start, end)`, which was fed whole. */
-  verdict(start: number, end: number): { readonly fault: RowFault | null; readonly oddities: readonly OddityKind[] };
+  /** What is wrong or odd with the line that begins at `start` and was fed whole. Lines are asked for in order. */
+  verdict(start: number): { readonly fault: RowFault | null; readonly oddities: readonly OddityKind[] };
 };

@@ -35,7 +35,7 @@ export class StrictCheck implements LineChecker {
     this.#collect();
   }
 
-  verdict(start: number, _end: number): ReturnType<LineChecker['verdict']> {
+  verdict(start: number): ReturnType<LineChecker['verdict']> {
     const oddities: OddityKind[] = [];
     let fault: RowFault | null = null;
     for (; this.#next < this.#findings.length; this.#next += 1) {
@@ -52,8 +52,9 @@ export class StrictCheck implements LineChecker {
 
   #collect(): void {
     const found = this.#validator.takeFindings();
-    if (found.length > 0) this.#findings = [...this.#findings.slice(this.#next), ...found];
-    if (found.length > 0) this.#next = 0;
+    if (found.length === 0) return;
+    this.#findings = [...this.#findings.slice(this.#next), ...found];
+    this.#next = 0;
   }
 }
 
