@@ -27,7 +27,14 @@ export type ChunkListing = {
   readonly leftovers: readonly string[];
   /** Names that are no chunk at all, or a second spelling of a number. */
   readonly foreign: readonly string[];
+  /** Highest number known, leftovers of a seal included; -1 when there is none. */
+  readonly highest: number;
 };
+
+/** What a plain chunk is called: at least five digits (spec 03 section 1). Sealed it gets `.zst` behind that. */
+export function chunkName(chunk: number): string {
+  return `${String(chunk).padStart(5, '0')}.jsonl`;
+}
 
 /** The number and the form of a chunk file's name; null for any other name and for numbers beyond 2^53 - 1. */
 export function parseChunkName(name: string): { readonly chunk: number; readonly isSealed: boolean } | null {
@@ -49,7 +56,8 @@ export function listChunks(names: readonly string[]): ChunkListing {
     const parsed = leftover === null ? parseChunkName(name) : null;
     if (leftover !== null) {
       leftovers.push(name);
-      highest = Math.max(highest, Number(leftover[1]));
+      const chunk = Number(leftover[1]);
+      if (Number.isSafeInteger(chunk)) highest = Math.max(highest, chunk);
     } else if (parsed === null) {
       foreign.push(name);
     } else {
@@ -62,7 +70,7 @@ export function listChunks(names: readonly string[]): ChunkListing {
     }
   }
   const sorted = [...chunks].sort(([a], [b]) => a - b).map(([chunk, entry]) => ({ chunk, ...entry }));
-  return { chunks: sorted, holes: findHoles(sorted, highest), leftovers, foreign };
+  return { chunks: sorted, holes: findHoles(sorted, highest), leftovers, foreign, highest };
 }
 
 function findHoles(chunks: readonly ChunkNames[], highest: number): readonly ChunkHole[] {
@@ -72,6 +80,6 @@ function findHoles(chunks: readonly ChunkNames[], highest: number): readonly Chu
     if (chunk > expected) holes.push({ first: expected, last: chunk - 1 });
     expected = chunk + 1;
   }
-  if (highest >= expected && Number.isSafeInteger(highest)) holes.push({ first: expected, last: highest });
+  if (highest >= expected) holes.push({ first: expected, last: highest });
   return holes;
 }

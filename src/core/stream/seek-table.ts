@@ -1,9 +1,9 @@
 /**
  * The seek table at the end of a sealed chunk: the "zstd seekable format", a skippable frame with the sizes of all
- * frames before it (spec 03 section 5). Every rule is checked; a table that breaks one is refused with its reason,
+ * frames before it (spec 03 section 5). Reading checks every rule; a table that breaks one is refused with its reason,
  * and the file is then read as plain multi-frame zstd.
  */
-import { FrameMap } from './frame-map.js';
+import { FrameMap, type FrameSizes } from './frame-map.js';
 
 /** Bytes at the end of the file that say how long the table is. */
 export const SEEK_FOOTER_BYTES = 9;
@@ -17,7 +17,7 @@ const CHECKSUM_FLAG = 0x80;
 const RESERVED_BITS = 0x7c;
 /** Limits of the reference library. */
 const MAX_FRAMES = 0x8000000;
-const MAX_FRAME_BYTES = 1_073_741_824;
+export const MAX_FRAME_BYTES = 1_073_741_824;
 
 export type SeekFooter =
   | { readonly ok: true; readonly tableBytes: number; readonly frames: number; readonly hasChecksums: boolean }
@@ -60,6 +60,25 @@ export function parseSeekTable(table: Buffer, fileBytes: number): SeekTable {
     return refuse(`frames of ${frames.compressedBytes} bytes in all, where the file holds ${expectedBytes}`);
   }
   return { ok: true, frames, tableBytes: footer.tableBytes };
+}
+
+/**
+ * The table behind frames of these sizes, in bytes, without checksums.
+ * @throws RangeError for more frames than the reference library takes
+ */
+export function encodeSeekTable(frames: readonly Omit<FrameSizes, 'checksum'>[]): Buffer {
+  if (frames.length > MAX_FRAMES) throw new RangeError(`${frames.length} frames, over the limit of ${MAX_FRAMES}`);
+  const table = Buffer.alloc(TABLE_OVERHEAD_BYTES + frames.length * 8);
+  let at = table.writeUInt32LE(SKIPPABLE_MAGIC, 0);
+  at = table.writeUInt32LE(table.length - SKIPPABLE_HEADER_BYTES, at);
+  for (const { compressedBytes, bytes } of frames) {
+    at = table.writeUInt32LE(compressedBytes, at);
+    at = table.writeUInt32LE(bytes, at);
+  }
+  at = table.writeUInt32LE(frames.length, at);
+  at = table.writeUInt8(0, at);
+  table.writeUInt32LE(SEEKABLE_MAGIC, at);
+  return table;
 }
 
 function readEntry(table: Buffer, index: number, hasChecksums: boolean) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { listChunks, parseChunkName } from '../../../src/core/stream/chunk-names.js';
+import { chunkName, listChunks, parseChunkName } from '../../../src/core/stream/chunk-names.js';
 
 describe('parseChunkName', () => {
   test.each([
@@ -39,7 +39,12 @@ describe('listChunks', () => {
       holes: [{ first: 1, last: 1 }],
       leftovers: ['00001.jsonl.zst.tmp'],
       foreign: [],
+      highest: 2,
     });
+  });
+
+  test('a leftover beyond all numbers counts for nothing', () => {
+    expect(listChunks(['00000.jsonl', '99999999999999999999.jsonl.zst.tmp'])).toMatchObject({ highest: 0, holes: [] });
   });
 
   test.each([
@@ -70,4 +75,14 @@ describe('listChunks', () => {
     ]);
     expect(listing.foreign).toEqual(['.DS_Store', '1.jsonl', 'notes.jsonl']);
   });
+});
+
+test.each([
+  [0, '00000.jsonl'],
+  [99_999, '99999.jsonl'],
+  [100_000, '100000.jsonl'],
+  [2 ** 53 - 1, '9007199254740991.jsonl'],
+])('R-CHK-4: chunk %i is called %s', (chunk, name) => {
+  expect(chunkName(chunk)).toBe(name);
+  expect(parseChunkName(name)).toEqual({ chunk, isSealed: false });
 });

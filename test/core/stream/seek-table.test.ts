@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { FrameMap } from '../../../src/core/stream/frame-map.js';
-import { parseSeekFooter, parseSeekTable, SEEK_FOOTER_BYTES } from '../../../src/core/stream/seek-table.js';
+import {
+  encodeSeekTable,
+  parseSeekFooter,
+  parseSeekTable,
+  SEEK_FOOTER_BYTES,
+} from '../../../src/core/stream/seek-table.js';
 import { seekTable } from '../../helpers/seal.js';
 
 const SEED = 20_264;
@@ -126,5 +131,28 @@ describe('FrameMap', () => {
   test.each([-1, 3, 1.5])('frame %d of 3 is refused', (index) => {
     const map = new FrameMap(3, () => ({ compressedBytes: 1, bytes: 1, checksum: null }));
     expect(() => map.at(index)).toThrow(RangeError);
+  });
+});
+
+describe('encodeSeekTable', () => {
+  test('writes the bytes of spec 03 section 5', () => {
+    for (const sizes of [[], SIZES]) expect(encodeSeekTable(sizes)).toEqual(seekTable(sizes));
+  });
+
+  test('what it writes is read back', () => {
+    const sizes = fc.array(
+      fc.record({ compressedBytes: fc.integer({ min: 1, max: 2 ** 32 - 1 }), bytes: fc.nat(2 ** 30) }),
+      { maxLength: 20 },
+    );
+    fc.assert(
+      fc.property(sizes, (frames) => {
+        const table = encodeSeekTable(frames);
+        const compressed = frames.reduce((sum, { compressedBytes }) => sum + compressedBytes, 0);
+        const parsed = parseSeekTable(table, compressed + table.length);
+        if (!parsed.ok) throw new Error(parsed.reason);
+        expect(frames.map((_, index) => parsed.frames.at(index))).toMatchObject(frames);
+      }),
+      { seed: SEED },
+    );
   });
 });
