@@ -1,13 +1,12 @@
 /**
- * One prl writes the state of a run at a time (U19). The lock is a small file that names its owner so exactly that a
- * dead process, an earlier boot or a reused pid is recognised and broken in silence. Where no lock can be written the
- * upload goes on: correctness rests on idempotent requests, the lock only saves double work.
+ * One prl writes the state of a run, or a stream, at a time (U19). The lock is a small file that names its owner so
+ * exactly that a dead process, an earlier boot or a reused pid is recognised and broken in silence.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { link, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PrlError } from '../core/errors.js';
 import { systemErrorCode } from './run-fault.js';
@@ -34,25 +33,34 @@ const TURN_MS = 10;
 const DRAFT_MAX_AGE_MS = 60_000;
 
 /**
+ * Locks the state of a run. Where no lock can be written the upload goes on: correctness rests on idempotent requests,
+ * the lock only saves double work.
  * @param directory the writable directory of `findPlaces`; null takes no lock
  * @throws PrlError `PRL_ERR_LOCKED` naming pid, host and age of a live owner
  */
 export async function lockRun(directory: string | null): Promise<RunLock> {
-  const unlocked: RunLock = { release: async () => {} };
-  if (directory === null) return unlocked;
-  const path = join(directory, FILE_NAME);
+  const lock = directory === null ? null : await lockFile(join(directory, FILE_NAME), 'this run');
+  return lock ?? { release: async () => {} };
+}
+
+/**
+ * Takes the lock that is the file at `path`. Null where the file system lets no lock be written.
+ * @param what what the lock is for, as a message names it
+ * @throws PrlError `PRL_ERR_LOCKED` naming pid, host and age of a live owner, this process included
+ */
+export async function lockFile(path: string, what: string): Promise<RunLock | null> {
   const self = await describeSelf();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const outcome = await tryCreate(path, self);
     if (outcome === 'created') {
-      await sweep(directory, self);
+      await sweep(path, self);
       return { release: () => release(path, self) };
     }
-    if (outcome === 'impossible') return unlocked;
+    if (outcome === 'impossible') return null;
     const text = await readFile(path, 'utf8').catch(() => null); // released meanwhile: the next round takes it
     if (text === null) continue;
     const owner = parseOwner(text);
-    if (owner !== null && (await isAlive(owner, self))) throw lockedBy(owner, path);
+    if (owner !== null && (await isAlive(owner, self))) throw lockedBy(owner, path, what);
     await breakLock(path, text, self);
   }
   throw new PrlError('PRL_ERR_LOCKED', `the lock ${path} changes hands faster than it can be taken`);
@@ -91,10 +99,11 @@ async function breakLock(path: string, expected: string, self: Owner): Promise<v
 }
 
 /** Takes away what killed processes left of their way to a lock. What a live one is about to link stays. */
-async function sweep(directory: string, self: Owner): Promise<void> {
+async function sweep(path: string, self: Owner): Promise<void> {
+  const directory = dirname(path);
   const names = await readdir(directory).catch(() => []); // nothing to tidy, then
   for (const name of names) {
-    if (!name.startsWith(`${FILE_NAME}.`)) continue;
+    if (!name.startsWith(`${basename(path)}.`)) continue;
     await clearDead(join(directory, name), self);
   }
 }
@@ -178,11 +187,11 @@ function parseOwner(text: string): Owner | null {
   }
 }
 
-function lockedBy(owner: Owner, path: string): PrlError {
+function lockedBy(owner: Owner, path: string, what: string): PrlError {
   const ageSeconds = Math.max(0, Math.round((Date.now() - owner.lockedAtMs) / 1000));
   return new PrlError(
     'PRL_ERR_LOCKED',
-    `another prl owns this run: pid ${owner.pid} on ${owner.host}, for ${ageSeconds} s`,
+    `another prl owns ${what}: pid ${owner.pid} on ${owner.host}, for ${ageSeconds} s`,
     {
       hint: `wait for it or stop it; if it cannot be alive any more, remove ${path}`,
     },
