@@ -92,7 +92,7 @@ async function* readGaps(
 }
 
 /** The lines of `[start, end)`; the framer stands at `start`, and at the end of the range afterwards. */
-async function* readGap(
+export async function* readGap(
   source: ChunkSource,
   framer: LineFramer,
   start: number,
@@ -115,7 +115,12 @@ function lose(framer: LineFramer, piece: Extract<ChunkPiece, { kind: 'lost' }>):
   return { offset, bytes: end - offset, kind: piece.damage, reason: piece.reason };
 }
 
-async function countLines(source: ChunkSource, range: SkipRange, signal: AbortSignal | undefined): Promise<number> {
+/** Physical lines that end in a range; what is lost of it counts as none. */
+export async function countLines(
+  source: ChunkSource,
+  range: SkipRange,
+  signal: AbortSignal | undefined,
+): Promise<number> {
   let lines = 0;
   for await (const piece of source.pieces(range.start, range.end, signal)) {
     if (piece.kind === 'lost') continue;

@@ -5,7 +5,7 @@
 import { LineClassifier, type LineContent, mergeRemainder } from '../core/scan/classify.js';
 import type { Damage, RecordUnit, StreamRecord } from '../core/scan/types.js';
 import { MAX_LINE_BYTES } from '../core/upload/limits.js';
-import { type LostRange, readLines, type SkipRange } from './chunk-reader.js';
+import { type LineEvent, type LostRange, readLines, type SkipRange } from './chunk-reader.js';
 import type { ChunkFile, Run } from './run-types.js';
 
 export type ReadRecordsOptions = {
@@ -54,13 +54,23 @@ export async function* readRecords(run: Run, options: ReadRecordsOptions = {}): 
 }
 
 /** One file of a run: its records and damage by offset, and a `file` event with summary. */
-export function readFileRecords(file: ChunkFile, options: ReadRecordsOptions = {}): AsyncGenerator<RunEvent, void> {
-  return new FileReader(file, options).events();
+export async function* readFileRecords(
+  file: ChunkFile,
+  options: ReadRecordsOptions = {},
+): AsyncGenerator<RunEvent, void> {
+  const { signal, maxLineBytes = MAX_LINE_BYTES } = options;
+  const skip = file.form === 'document' ? [] : (options.skip?.(file) ?? []);
+  const records = new FileRecords(file, options);
+  for await (const event of readLines(file, { skip, maxLineBytes, ...(signal === undefined ? {} : { signal }) })) {
+    yield* records.take(event);
+  }
+  yield* records.settle();
+  yield { type: 'file', file, summary: records.summary(skip) };
 }
 
-class FileReader {
+/** Turns the lines of one file, in order, into its records and damage, and keeps the sums. Reads nothing itself. */
+export class FileRecords {
   readonly #file: ChunkFile;
-  readonly #options: ReadRecordsOptions;
   readonly #classifier: LineClassifier;
   #records = 0;
   #recordBytes = 0;
@@ -68,10 +78,11 @@ class FileReader {
   #blankBytes = 0;
   #endOffset = 0;
   #openLineOffset: number | null = null;
+  /** Told once the line behind it has shown whether its beginning was lost too. */
+  #loss: Damage | null = null;
 
   constructor(file: ChunkFile, options: ReadRecordsOptions) {
     this.#file = file;
-    this.#options = options;
     const source = {
       file: file.relativePath,
       chunk: file.chunk,
@@ -82,35 +93,33 @@ class FileReader {
     this.#classifier = new LineClassifier(source, options.unitOf?.(file) ?? null);
   }
 
-  async *events(): AsyncGenerator<RunEvent, void> {
-    const { signal, maxLineBytes = MAX_LINE_BYTES } = this.#options;
-    const skip = this.#file.form === 'document' ? [] : (this.#options.skip?.(this.#file) ?? []);
-    const options = { skip, maxLineBytes, ...(signal === undefined ? {} : { signal }) };
-    let loss: Damage | null = null;
-    for await (const event of readLines(this.#file, options)) {
-      if (event.type === 'lost') {
-        if (loss !== null) yield this.#report(loss);
-        loss = this.#lossOf(event.lost);
-        continue;
-      }
-      if (event.type === 'structure') {
-        if (loss !== null) yield this.#report(loss);
-        loss = null;
-        this.#blankBytes += event.bytes;
-        this.#endOffset += event.bytes;
-        continue;
-      }
-      const { line } = event;
-      this.#endOffset = line.offset + line.length;
-      if (!line.terminated) this.#openLineOffset = line.offset;
-      const content: LineContent = this.#classifier.classify(line);
-      const merged: Damage | null = loss === null ? null : mergeRemainder(loss, content);
-      if (loss !== null) yield this.#report(merged ?? loss);
-      loss = null;
-      if (merged === null) yield* this.#contents(content);
+  *take(event: LineEvent): Generator<RunEvent, void> {
+    if (event.type === 'lost') {
+      yield* this.settle();
+      this.#loss = this.#lossOf(event.lost);
+      return;
     }
+    if (event.type === 'structure') {
+      yield* this.settle();
+      this.#blankBytes += event.bytes;
+      this.#endOffset += event.bytes;
+      return;
+    }
+    const { line } = event;
+    this.#endOffset = line.offset + line.length;
+    if (!line.terminated) this.#openLineOffset = line.offset;
+    const content = this.#classifier.classify(line);
+    const merged: Damage | null = this.#loss === null ? null : mergeRemainder(this.#loss, content);
+    if (merged !== null) this.#loss = merged;
+    yield* this.settle();
+    if (merged === null) yield* this.#contents(content);
+  }
+
+  /** Tells a loss that no further line of what is read can belong to. */
+  *settle(): Generator<RunEvent, void> {
+    const loss = this.#loss;
+    this.#loss = null;
     if (loss !== null) yield this.#report(loss);
-    yield { type: 'file', file: this.#file, summary: this.#summary(skip) };
   }
 
   *#contents(content: LineContent): Generator<RunEvent, void> {
@@ -134,7 +143,8 @@ class FileReader {
     return { file, chunk, offset, bytes, kind, recovered: false, message: reason };
   }
 
-  #summary(skip: readonly SkipRange[]): FileSummary {
+  /** The sums so far. `skip`: what was passed over, in order. */
+  summary(skip: readonly SkipRange[]): FileSummary {
     const skippedBytes = skip.reduce((sum, range) => sum + range.end - range.start, 0);
     const skippedEnd = skip.at(-1)?.end ?? 0;
     return {
