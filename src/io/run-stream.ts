@@ -2,6 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { PrlError } from '../core/errors.js';
+import type { Damage } from '../core/scan/types.js';
 import { type ChunkHole, type ChunkNames, listChunks } from '../core/stream/chunk-names.js';
 import type { FileCollector } from './run-files.js';
 import { listDirectory } from './run-layout.js';
@@ -37,8 +38,11 @@ export async function collectStream(
   return holes;
 }
 
-/** Plain first, then sealed, then plain again: the chunk may be sealed while the directory is listed (R-CHK-5). */
-async function addChunk(
+/**
+ * Adds one chunk by the names it was listed under; false when it is gone. Plain first, then sealed, then plain again:
+ * the chunk may be sealed while the directory is listed (R-CHK-5).
+ */
+export async function addChunk(
   files: FileCollector,
   directory: string,
   { chunk, plain, sealed }: ChunkNames,
@@ -55,10 +59,14 @@ async function addChunk(
   );
 }
 
-function noteHole(files: FileCollector, directory: string, { first, last }: ChunkHole): void {
+function noteHole(files: FileCollector, directory: string, hole: ChunkHole): void {
+  files.damage.push(damageOfHole(files.relativePath(directory), hole));
+}
+
+/** What a report says of numbers without a chunk. `stream`: path of the directory, relative to the run. */
+export function damageOfHole(stream: string, { first, last }: ChunkHole): Damage {
   const message = first === last ? `chunk ${first} is missing` : `chunks ${first} to ${last} are missing`;
-  const file = files.relativePath(directory);
-  files.damage.push({ file, chunk: first, offset: 0, bytes: 0, kind: 'hole', recovered: false, message });
+  return { file: stream, chunk: first, offset: 0, bytes: 0, kind: 'hole', recovered: false, message };
 }
 
 function noteNames(files: FileCollector, directory: string, one: string, many: string, names: readonly string[]): void {
