@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 
-export type WasmName = 'walker' | 'validator';
+export type WasmName = 'walker' | 'validator' | 'encoder';
 
 const compiled = new Map<WasmName, WebAssembly.Module>();
 

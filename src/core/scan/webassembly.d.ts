@@ -8,6 +8,8 @@ declare namespace WebAssembly {
     /** `initial` and `maximum` in pages of 64 KiB. */
     constructor(descriptor: { readonly initial: number; readonly maximum?: number });
     readonly buffer: ArrayBuffer;
+    /** Adds pages of zeros at the end; `buffer` is another one from then on, and views of the old one are empty. */
+    grow(pages: number): number;
   }
 
   class Instance {
