@@ -8,11 +8,9 @@ import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/pr
 import { hostname } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { PrlError } from '../core/errors.js';
-import { describeReadError, systemErrorCode } from './run-fault.js';
+import { describeReadError, isNoRoom, systemErrorCode } from './run-fault.js';
 import { processExists } from './run-lock.js';
-
-/** What a full disk, quota or file size limit is called. */
-const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+import { syncDirectory } from './sync-directory.js';
 
 const DRAFT_SUFFIX = '.prl-draft';
 
@@ -199,23 +197,17 @@ async function keepOwner(path: string, handle: FileHandle): Promise<void> {
   await handle.chmod(old.mode & 0o7777).catch(() => {}); // a file system without modes
 }
 
-async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
-}
-
 function writeFailure(path: string, cause: unknown, missingBytes: number | null): PrlError {
-  const code = systemErrorCode(cause);
-  if (code !== null && NO_ROOM.has(code)) {
+  if (isNoRoom(cause)) {
     const missing = missingBytes === null ? '' : `; about ${missingBytes} bytes more are needed`;
-    return new PrlError('PRL_ERR_LIMIT', `no room to write ${path} (${code})${missing}; what was there is untouched`, {
-      hint: 'make room, or write elsewhere with --out',
-      cause,
-    });
+    return new PrlError(
+      'PRL_ERR_LIMIT',
+      `no room to write ${path} (${systemErrorCode(cause)})${missing}; what was there is untouched`,
+      {
+        hint: 'make room, or write elsewhere with --out',
+        cause,
+      },
+    );
   }
   return new PrlError('PRL_ERR_USAGE', `cannot write ${path}: ${describeReadError(cause)}`, {
     hint: 'write elsewhere with --out, or to stdout with --rows',

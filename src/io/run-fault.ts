@@ -15,6 +15,9 @@ const REASONS: Readonly<Record<string, string>> = {
   ESTALE: 'the network file system lost it',
 };
 
+/** What a full disk, quota or file size limit is called. */
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
 /** The system's error code, or null when the error is none of the system's. */
 export function systemErrorCode(error: unknown): string | null {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
@@ -27,4 +30,9 @@ export function describeReadError(error: unknown): string {
   const known = code === null ? undefined : REASONS[code];
   if (known !== undefined) return known;
   return messageOf(error);
+}
+
+/** Whether a write failed for want of room. */
+export function isNoRoom(error: unknown): boolean {
+  return NO_ROOM.has(systemErrorCode(error) ?? '');
 }

@@ -1,0 +1,318 @@
+/**
+ * Appends lines to a chunked stream (spec 03). A line comes in parts while it is being encoded, and they are written as
+ * they come: what collects during one write goes out with the next. One loop does everything that touches the files, so
+ * that nothing overlaps. A line is in the stream whole, with its place told, or is not there at all; a failed write
+ * costs its own line and no other.
+ */
+import { unlink } from 'node:fs/promises';
+import { PrlError } from '../core/errors.js';
+import { bytesOf, LineQueue, type QueuedLine } from './line-queue.js';
+import { LiveChunk } from './live-chunk.js';
+import { type OpenStream, openStream } from './stream-open.js';
+import type { LinePart, RecordPlace, StreamLine, StreamSnapshot, StreamWriterOptions } from './stream-types.js';
+import { syncDirectory } from './sync-directory.js';
+import { describeWriteError, writeFailure } from './write-failure.js';
+
+/** Whoever waits for all lines up to one. */
+type Flush = { readonly line: number; readonly resolve: () => void; readonly reject: (error: PrlError) => void };
+
+export class StreamWriter {
+  readonly #stream: OpenStream;
+  readonly #queue = new LineQueue();
+  readonly #flushes: Flush[] = [];
+  #chunk: LiveChunk;
+  /** The line that takes parts. */
+  #open: QueuedLine | null = null;
+  #lastCommitted = -1;
+  #working: Promise<void> | null = null;
+  #ending: Promise<void> | null = null;
+  /** A chunk has a name that the disk may not have. */
+  #isDirectoryDirty = true;
+  /** Why a chunk that was left behind may not be on the disk; told by the next flush. */
+  #retireFailure: PrlError | null = null;
+  #written = { lines: 0, bytes: 0, failedLines: 0 };
+
+  private constructor(stream: OpenStream) {
+    this.#stream = stream;
+    this.#chunk = stream.chunk;
+  }
+
+  /**
+   * Opens a stream for appending, made if it is not there, by the table of spec 03 section 3. The lock is the file
+   * `<directory>.lock`. Chunks that a crash left plain are sealed in the background.
+   *
+   * @throws PrlError `PRL_ERR_LOCKED` when another prl writes it, `PRL_ERR_LIMIT` without room, `PRL_ERR_USAGE` where
+   *   nothing may be written, RangeError for options out of range
+   */
+  static async open(directory: string, options: StreamWriterOptions = {}): Promise<StreamWriter> {
+    return new StreamWriter(await openStream(directory, options));
+  }
+
+  /** Begins a line; one at a time. @throws PrlError `PRL_ERR_USAGE` when the stream is closed, Error while a line is open */
+  openLine(): StreamLine {
+    this.#refuseEnded();
+    if (this.#open !== null) throw new Error('a line is open already');
+    const line = this.#queue.open();
+    this.#open = line;
+    return {
+      get failure() {
+        return line.failure;
+      },
+      write: (part) => {
+        line.add(part);
+        this.#wake();
+      },
+      commit: () => this.#commit(line),
+      abort: () => this.#abort(line),
+    };
+  }
+
+  /** Appends a line of these parts, without LF (R-CHK-1). They must not change until it resolves. @throws as `StreamLine.commit` */
+  async append(parts: Iterable<LinePart>): Promise<RecordPlace> {
+    const line = this.openLine();
+    try {
+      for (const part of parts) line.write(part);
+    } catch (error) {
+      await line.abort();
+      throw error;
+    }
+    return line.commit();
+  }
+
+  /**
+   * Resolves when every line committed by now is in the file, or was refused, which its `commit` says; with `fsync:
+   * 'flush'` when they are on the disk.
+   * @throws PrlError when the disk could not be waited for; what was written since the last flush may then be lost with
+   *   the machine, and a later flush does not tell
+   */
+  async flush(): Promise<void> {
+    this.#refuseEnded();
+    await this.#flush();
+  }
+
+  /**
+   * The clean end of a run: gives an open line up, seals the last chunk, or removes it when it is empty, and waits for
+   * all seals. Once; later calls get the same answer.
+   * @throws PrlError when a chunk stays plain or the end could not be made durable; everything else was done
+   */
+  close(): Promise<void> {
+    this.#ending ??= this.#end(true);
+    return this.#ending;
+  }
+
+  /** Ends the writing for now: the last chunk stays plain for the next writer, and so do chunks that wait for a seal. */
+  leave(): Promise<void> {
+    this.#ending ??= this.#end(false);
+    return this.#ending;
+  }
+
+  snapshot(): StreamSnapshot {
+    const { sealer } = this.#stream;
+    return {
+      chunk: this.#chunk.chunk,
+      liveBytes: this.#chunk.wholeBytes,
+      ...this.#written,
+      pendingLines: this.#queue.lines,
+      pendingBytes: this.#queue.pendingBytes,
+      sealed: sealer.sealed,
+      sealBacklog: sealer.backlog,
+      failedSeals: sealer.failures.length,
+    };
+  }
+
+  #refuseEnded(): void {
+    if (this.#ending === null) return;
+    throw new PrlError('PRL_ERR_USAGE', `${this.#stream.directory} is closed for writing`);
+  }
+
+  #commit(line: QueuedLine): Promise<RecordPlace> {
+    if (this.#open === line) this.#open = null;
+    const place = line.commit();
+    if (!line.isGivenUp) this.#lastCommitted = line.number;
+    this.#wake();
+    return place;
+  }
+
+  #abort(line: QueuedLine): Promise<void> {
+    if (this.#open === line) this.#open = null;
+    const gone = line.giveUp();
+    this.#wake();
+    return gone;
+  }
+
+  #flush(): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    this.#flushes.push({ line: this.#lastCommitted, resolve, reject });
+    this.#wake();
+    return promise;
+  }
+
+  /** Starts the loop, after the parts that whoever calls is about to add. */
+  #wake(): void {
+    this.#working ??= Promise.resolve().then(() => this.#work());
+  }
+
+  async #work(): Promise<void> {
+    while (this.#queue.head?.isReady === true || this.#isFlushDue()) {
+      if (this.#isFlushDue()) await this.#passFlushes();
+      else await this.#advance(this.#queue.head as QueuedLine);
+    }
+    // In one go with the look above, so that nobody is overlooked who comes meanwhile.
+    this.#working = null;
+  }
+
+  /** Writes what there is of the first lines, or does what comes before that. */
+  async #advance(head: QueuedLine): Promise<void> {
+    if (head.isGivenUp) return this.#drop(head);
+    try {
+      await this.#makeRoom(head);
+    } catch (error) {
+      return this.#fail(head, error);
+    }
+    const shares = this.#queue.take(this.#chunk.endBytes, this.#stream.settings.chunkBytes);
+    const { bytes, failure } = await this.#chunk.write(shares.flatMap(({ parts }) => parts.map(bytesOf)));
+    this.#queue.finish(shares, bytes, (line) => this.#settle(line));
+    if (failure !== null) await this.#fail(this.#queue.head as QueuedLine, failure);
+  }
+
+  #settle(line: QueuedLine): void {
+    this.#chunk.settle(line.offset + line.bytes);
+    this.#written.lines += 1;
+    this.#written.bytes += line.bytes;
+    line.settle({ chunk: this.#chunk.chunk, offset: line.offset, bytes: line.bytes });
+  }
+
+  /** Sees to it that the chunk takes the line, as far as the line is known: repairs it, or turns to the next one. */
+  async #makeRoom(head: QueuedLine): Promise<void> {
+    if (this.#chunk.isTorn) await this.#repair();
+    const old = this.#chunk;
+    const { directory, settings } = this.#stream;
+    if (old.wholeBytes === 0 || old.wholeBytes + head.bytes <= settings.chunkBytes) return;
+    try {
+      if (head.writtenBytes === 0) this.#chunk = await LiveChunk.create(directory, old.chunk + 1);
+      else this.#chunk = await LiveChunk.moveTail(old, directory, old.chunk + 1);
+    } catch (error) {
+      throw writeFailure(`start the chunk behind ${old.path}`, error, null);
+    }
+    head.offset = 0;
+    this.#isDirectoryDirty = true;
+    await this.#retire(old);
+  }
+
+  /** Closes a chunk that is complete, and has it sealed. */
+  async #retire(chunk: LiveChunk): Promise<void> {
+    const { settings, sealer } = this.#stream;
+    try {
+      if (settings.fsync === 'flush') await chunk.sync();
+      await chunk.close();
+    } catch (error) {
+      this.#retireFailure ??= writeFailure(`end ${chunk.path}`, error, 'its last lines may not be on the disk');
+    }
+    if (settings.compress) sealer.add(chunk.path);
+  }
+
+  async #repair(): Promise<void> {
+    const offset = this.#chunk.wholeBytes;
+    if ((await this.#chunk.repair()) === 'cut') return;
+    const message = `${this.#chunk.path}: the torn line at byte ${offset} could not be cut off; it was ended by an LF`;
+    this.#stream.onNotice({ kind: 'torn', message });
+  }
+
+  async #fail(line: QueuedLine, cause: unknown): Promise<void> {
+    const { path, endBytes } = this.#chunk;
+    const state = await this.#cutBack();
+    this.#queue.shift();
+    if (line.isGivenUp) line.settle(null);
+    else {
+      this.#written.failedLines += 1;
+      line.fail(writeFailure(`write ${path} at byte ${endBytes}`, cause, `the line is not there, ${state}`));
+    }
+  }
+
+  async #drop(line: QueuedLine): Promise<void> {
+    if (line.writtenBytes > 0) await this.#cutBack();
+    this.#queue.shift();
+    line.settle(null);
+  }
+
+  /** Leaves whole lines alone in the chunk; says what that came to. */
+  async #cutBack(): Promise<string> {
+    const failure = await this.#chunk.cutBack();
+    if (failure === null) return 'and the lines before it are whole';
+    const { path, wholeBytes } = this.#chunk;
+    const message = `${path} could not be cut back to ${wholeBytes} bytes: ${describeWriteError(failure)}`;
+    this.#stream.onNotice({ kind: 'torn', message });
+    return `and its torn beginning could not be cut off, which is tried again before the next line (${message})`;
+  }
+
+  #isFlushDue(): boolean {
+    const [flush] = this.#flushes;
+    if (flush === undefined) return false;
+    const { head } = this.#queue;
+    return head === undefined || head.number > flush.line;
+  }
+
+  async #passFlushes(): Promise<void> {
+    const due: Flush[] = [];
+    while (this.#isFlushDue()) due.push(this.#flushes.shift() as Flush);
+    try {
+      await this.#sync();
+      for (const { resolve } of due) resolve();
+    } catch (error) {
+      for (const { reject } of due) reject(error as PrlError);
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const { directory, settings } = this.#stream;
+    const failure = this.#retireFailure;
+    this.#retireFailure = null;
+    if (failure !== null) throw failure;
+    if (settings.fsync === 'never') return;
+    try {
+      await this.#chunk.sync();
+      if (this.#isDirectoryDirty) await syncDirectory(directory);
+      this.#isDirectoryDirty = false;
+    } catch (error) {
+      throw writeFailure(`bring ${this.#chunk.path} to the disk`, error, null);
+    }
+  }
+
+  async #end(isFinal: boolean): Promise<void> {
+    const { sealer, lock } = this.#stream;
+    const failures: PrlError[] = [];
+    try {
+      if (this.#open !== null) await this.#abort(this.#open);
+      await this.#flush();
+    } catch (error) {
+      failures.push(error as PrlError);
+    }
+    try {
+      await this.#endChunk(isFinal);
+    } catch (error) {
+      failures.push(writeFailure(`end ${this.#chunk.path}`, error, null));
+    }
+    if (!isFinal) sealer.giveUpWaiting();
+    await sealer.idle();
+    await lock?.release();
+    failures.push(...sealer.failures);
+    const [first] = failures;
+    if (first === undefined) return;
+    const message = failures.map((failure) => failure.message).join('; ');
+    throw new PrlError(first.code, message, {
+      cause: first,
+      ...(first.hint === undefined ? {} : { hint: first.hint }),
+    });
+  }
+
+  async #endChunk(isFinal: boolean): Promise<void> {
+    const { settings, sealer } = this.#stream;
+    const chunk = this.#chunk;
+    // What could not be cut off was told; the next writer ends the line.
+    if (chunk.isTorn) await chunk.cutBack();
+    await chunk.close();
+    if (!isFinal) return;
+    if (chunk.endBytes === 0) await unlink(chunk.path);
+    else if (settings.compress) sealer.add(chunk.path);
+  }
+}
