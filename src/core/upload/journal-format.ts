@@ -7,7 +7,7 @@
  * All integers are little-endian.
  */
 import type { Damage, LineFormat } from '../scan/types.js';
-import type { BatchRange, RejectedLine } from './types.js';
+import type { BatchRange, Island, RejectedLine } from './types.js';
 
 export const JOURNAL_VERSION = 1;
 
@@ -32,6 +32,8 @@ export type RangeEntry = {
   readonly lineDigests: string;
   /** Stored by `--retry-rejected`: the lines of the range are rejected no more. */
   readonly isRetry?: boolean;
+  /** What of the range the entry is about; all of it where they are left out. */
+  readonly islands?: readonly Island[];
 };
 
 /** Where an upload goes; two uploads that differ here share nothing. */
@@ -83,8 +85,8 @@ export const LINE_DIGEST_CHARACTERS = 16;
 
 const HEADER_BYTES = 16;
 const FRAME_BYTES = 12;
-/** Above a batch of the most lines, each with its digest; a larger length is damage, whatever its checksum says. */
-const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024;
+/** Above a batch of the most lines, each an island and with its digest; more is damage, whatever the checksum says. */
+const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
 
 export function encodeHeader(crc32: Crc32): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
@@ -120,7 +122,7 @@ export function decodeJournal(bytes: Buffer, crc32: Crc32): Decoded {
 }
 
 export function toRangeEntry(range: BatchRange, file: string): RangeEntry {
-  const { start, end, physicalLines, format, lines, sentBytes, digest } = range;
+  const { start, end, physicalLines, format, lines, sentBytes, digest, islands } = range;
   const tail = range.tail.toString('base64');
   return {
     file,
@@ -133,6 +135,7 @@ export function toRangeEntry(range: BatchRange, file: string): RangeEntry {
     digest,
     tail,
     lineDigests: range.lineDigests.join(''),
+    ...(islands === undefined ? {} : { islands }),
   };
 }
 

@@ -2,41 +2,46 @@
  * What an earlier run of the same upload left behind, per chunk: source ranges that are settled, lines that were
  * rejected, and cuts that were made and not confirmed. Pure bookkeeping over ranges; the journal feeds it.
  */
-import type { RejectedLine, SettledRange, SourceRange } from './types.js';
+import type { BatchRange, Cut, RejectedLine, SettledRange, SourceRange } from './types.js';
 
-/** What to do with a record: send it; pass over it as if it were blank; or close the open batch, as settled bytes follow. */
+/** What to do with a record: send it; pass over it as if it were blank; or leave it out of a batch around it, as settled. */
 export type Placement = 'send' | 'skip' | 'settled';
 
 /** Where a record stands. */
 export type Address = { readonly chunk: number; readonly offset: number };
 
+/** A stretch of a chunk and the cut that it belongs to. */
+type Pin = SourceRange & { readonly cut: Cut };
+
 export class ResumeState {
-  readonly #settled = new Map<number, SettledRange[]>();
-  readonly #pins = new Map<number, SourceRange[]>();
+  readonly #settled = new Map<number, readonly SettledRange[]>();
+  readonly #pins = new Map<number, readonly Pin[]>();
   readonly #rejected = new Map<string, RejectedLine>();
 
   /** A planned cut. It replaces earlier ones it overlaps: halves take the place of their whole. */
-  pin(range: SourceRange): void {
-    const others = (this.#pins.get(range.chunk) ?? []).filter((other) => !overlaps(other, range));
-    this.#pins.set(range.chunk, sorted([...others, range]));
+  pin(cut: Cut): void {
+    const pins = stretchesOf(cut).map(({ chunk, start, end }) => ({ chunk, start, end, cut }));
+    this.#unpin(cut.chunk, pins);
+    this.#pins.set(cut.chunk, sorted([...(this.#pins.get(cut.chunk) ?? []), ...pins]));
   }
 
-  settle({ chunk, start, end, physicalLines }: SettledRange): void {
-    const range = { chunk, start, end, physicalLines };
-    this.#unpin(range);
-    this.#settled.set(chunk, merged([...(this.#settled.get(chunk) ?? []), range]));
+  settle(range: SettledRange & Pick<BatchRange, 'islands'>): void {
+    const { chunk } = range;
+    const stretches = stretchesOf(range);
+    this.#unpin(chunk, stretches);
+    this.#settled.set(chunk, joinedInto(this.#settled.get(chunk) ?? [], stretches));
   }
 
   reject(line: RejectedLine): void {
-    this.#unpin({ chunk: line.chunk, start: line.offset, end: line.offset + line.length });
+    this.#unpin(line.chunk, [{ chunk: line.chunk, start: line.offset, end: line.offset + line.length }]);
     this.#rejected.set(keyOf(line), line);
   }
 
   /** Takes back the rejections inside a range: its lines were sent once more, and stored. */
-  acquit(range: SourceRange): void {
+  acquit(range: Cut): void {
+    const stretches = stretchesOf(range);
     for (const [key, line] of this.#rejected) {
-      if (line.chunk === range.chunk && line.offset >= range.start && line.offset < range.end)
-        this.#rejected.delete(key);
+      if (line.chunk === range.chunk && rangeAt(stretches, line.offset) !== null) this.#rejected.delete(key);
     }
   }
 
@@ -68,18 +73,36 @@ export class ResumeState {
   }
 
   /** The planned cut a record falls into, the same object for all its records; null where the rules may cut freely. */
-  pinAt({ chunk, offset }: Address): SourceRange | null {
-    return rangeAt(this.#pins.get(chunk) ?? [], offset);
+  pinAt({ chunk, offset }: Address): Cut | null {
+    return rangeAt(this.#pins.get(chunk) ?? [], offset)?.cut ?? null;
   }
 
-  #unpin(range: SourceRange): void {
-    const pins = this.#pins.get(range.chunk);
-    if (pins === undefined) return;
-    this.#pins.set(
-      range.chunk,
-      pins.filter((pin) => !overlaps(pin, range)),
-    );
+  /** Drops every cut that has a part in one of the stretches, which are sorted. */
+  #unpin(chunk: number, stretches: readonly SourceRange[]): void {
+    const pins = this.#pins.get(chunk) ?? [];
+    const gone = new Set(pins.filter((pin) => overlapsOne(pin, stretches)).map(({ cut }) => cut));
+    if (gone.size > 0)
+      this.#pins.set(
+        chunk,
+        pins.filter(({ cut }) => !gone.has(cut)),
+      );
   }
+}
+
+/** The parts of a cut that are its own: its islands, or all of it. */
+function stretchesOf(cut: Cut & { readonly physicalLines?: number | null }): SettledRange[] {
+  const { chunk, start, end, islands, physicalLines = null } = cut;
+  if (islands === undefined) return [{ chunk, start, end, physicalLines }];
+  return islands.map(([from, to, lines]) => ({ chunk, start: from, end: to, physicalLines: lines }));
+}
+
+/** The known ranges with others among them; only those that the others reach are looked at one by one. */
+function joinedInto(known: readonly SettledRange[], added: readonly SettledRange[]): SettledRange[] {
+  const start = added[0]?.start ?? 0;
+  const end = added.at(-1)?.end ?? 0;
+  const from = countUntil(known, (range) => range.end >= start);
+  const to = countUntil(known, (range) => range.start > end);
+  return [...known.slice(0, from), ...merged([...known.slice(from, to), ...added]), ...known.slice(to)];
 }
 
 /** Sorts ranges of one chunk and joins those that overlap or touch. Lines of an overlap cannot be told: null. */
@@ -103,8 +126,10 @@ function sorted<T extends SourceRange>(ranges: readonly T[]): T[] {
   return [...ranges].sort((a, b) => a.start - b.start);
 }
 
-function overlaps(a: SourceRange, b: SourceRange): boolean {
-  return a.start < b.end && b.start < a.end;
+/** Whether a range shares bytes with one of the sorted others. */
+function overlapsOne(range: SourceRange, others: readonly SourceRange[]): boolean {
+  const next = others[countUntil(others, (other) => other.end > range.start)];
+  return next !== undefined && next.start < range.end;
 }
 
 function keyOf({ chunk, offset }: Address): string {
@@ -112,15 +137,20 @@ function keyOf({ chunk, offset }: Address): string {
 }
 
 /** Binary search: a chunk of a long run may have thousands of ranges. */
-function rangeAt(ranges: readonly SourceRange[], offset: number): SourceRange | null {
+function rangeAt<T extends SourceRange>(ranges: readonly T[], offset: number): T | null {
+  const range = ranges[countUntil(ranges, ({ end }) => end > offset)];
+  return range !== undefined && range.start <= offset ? range : null;
+}
+
+/** How many sorted ranges come before the first that holds. */
+function countUntil<T>(ranges: readonly T[], holds: (range: T) => boolean): number {
   let low = 0;
   let high = ranges.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const range = ranges[middle] as SourceRange; // in range by the search
-    if (offset < range.start) high = middle;
-    else if (offset >= range.end) low = middle + 1;
-    else return range;
+    if (holds(ranges[middle] as T))
+      high = middle; // in range by the search
+    else low = middle + 1;
   }
-  return null;
+  return low;
 }

@@ -1,6 +1,6 @@
 /** What becomes of a batch that the service refuses: halves, single lines, or nothing to try. */
 import { rejectLine } from './batcher.js';
-import type { Batch, BatchLine, BatchRange, PackedBatch, RejectedLine } from './types.js';
+import type { Batch, BatchLine, BatchRange, Island, PackedBatch, RejectedLine } from './types.js';
 
 /** A verdict against a batch. */
 export type Refusal = { readonly status: number; readonly code: string; readonly message: string };
@@ -37,13 +37,14 @@ export function rejectAll(
   }));
 }
 
-/** The source range a batch settles. A batch has at least one line. */
+/** The source range a batch settles, with islands where lines in between are not its own. A batch has at least one line. */
 export function rangeOf(
   batch: Batch,
   { digest, lineDigests }: Pick<PackedBatch, 'digest' | 'lineDigests'>,
 ): BatchRange {
   const first = batch.lines[0] as BatchLine;
   const last = batch.lines[batch.lines.length - 1] as BatchLine;
+  const islands = islandsOf(batch.lines);
   return {
     chunk: batch.chunk,
     start: first.offset,
@@ -55,7 +56,26 @@ export function rangeOf(
     digest,
     tail: last.sourceTail,
     lineDigests,
+    ...(islands.length > 1 ? { islands } : {}),
   };
+}
+
+/** The stretches that lines lie in, cut where one is behind a gap. */
+function islandsOf(lines: readonly BatchLine[]): Island[] {
+  const islands: Island[] = [];
+  let first = lines[0] as BatchLine;
+  let last = first;
+  const close = (): number =>
+    islands.push([first.offset, last.offset + last.length, last.lineNumber - first.lineNumber + 1]);
+  for (const line of lines) {
+    if (line.isBehindGap === true && line !== first) {
+      close();
+      first = line;
+    }
+    last = line;
+  }
+  close();
+  return islands;
 }
 
 function partOf(batch: Batch, from: number, to: number): Batch {

@@ -16,6 +16,8 @@ export type BatchLine = {
   readonly byteLength: number;
   /** The last source bytes of the line, at most 64: the journal's evidence that the chunk is still the same. */
   readonly sourceTail: Buffer;
+  /** Between it and the line before it in the batch stands one that is not this batch's: settled, or not asked for. */
+  readonly isBehindGap?: boolean;
 };
 
 /** What one request carries. Cut by the rules of spec 06 section 3 alone: same input, same batches, same keys. */
@@ -70,8 +72,18 @@ export type SourceRange = { readonly chunk: number; readonly start: number; read
 /** A stretch that need not be read again, and the physical lines in it; null when they were not counted. */
 export type SettledRange = SourceRange & { readonly physicalLines: number | null };
 
-/** What a batch becomes in the journal: the source range it settles, and what travelled. */
+/** Lines of a batch that stand together: a stretch of its chunk. */
+export type Island = readonly [start: number, end: number, physicalLines: number];
+
+/** A stretch of lines that were cut together; with islands, only what lies in them. */
+export type Cut = SourceRange & {
+  /** Sorted, apart from each other, the first at `start`, the last up to `end`. Left out where there is one. */
+  readonly islands?: readonly Island[];
+};
+
+/** What a batch becomes in the journal: the source range it settles, islands alone if it has some, and what travelled. */
 export type BatchRange = SettledRange & {
+  readonly islands?: readonly Island[];
   readonly format: LineFormat;
   readonly lines: number;
   /** Uncompressed bytes as sent; differs from `end - start` when runs were stamped or lines left out. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { Batcher, type BatcherOptions, type Candidate } from '../../../src/core/upload/batcher.js';
 import { batchesOf } from '../../../src/core/upload/batches.js';
 import { ResumeState } from '../../../src/core/upload/resume.js';
+import { rangeOf } from '../../../src/core/upload/split.js';
 import type { Batch, RejectedLine } from '../../../src/core/upload/types.js';
 import { candidatesOf, recordsOf, textOf } from '../../helpers/lines.js';
 
@@ -176,16 +177,25 @@ describe('batchesOf', () => {
     return { batches, rejected };
   }
 
-  test('settled records close the open batch, whether the reader gives them or not', async () => {
+  test('settled records are no part of the batch around them, whether the reader gives them or not', async () => {
     const resume = new ResumeState();
     resume.settle({ chunk: 0, start: lineBytes, end: 2 * lineBytes, physicalLines: 1 });
     const options = { placementOf: resume.placementOf.bind(resume), targetBytes: 1000 };
-    expect((await collect(options)).batches).toEqual(['a', 'cd']);
+    expect((await collect(options)).batches).toEqual(['acd']);
     const without = recordsOf(text).filter((record) => record.offset !== lineBytes);
     const batches: Batch[] = [];
     for await (const batch of batchesOf(without, { stamp: null, onRejected: () => {}, ...options }))
       batches.push(batch);
-    expect(batches.map((batch) => batch.lines.length)).toEqual([1, 2]);
+    const ranges = batches.map((batch) => rangeOf(batch, { digest: '', lineDigests: [] }));
+    expect(ranges).toMatchObject([
+      {
+        lines: 3,
+        islands: [
+          [0, lineBytes, 1],
+          [2 * lineBytes, 4 * lineBytes, 2],
+        ],
+      },
+    ]);
   });
 
   test('a rejected record is passed over as if it were blank', async () => {

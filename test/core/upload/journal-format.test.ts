@@ -28,6 +28,26 @@ const entries: JournalEntry[] = [
     },
   },
   {
+    kind: 'stored',
+    to: 'k',
+    range: {
+      file: '0',
+      start: 10,
+      end: 40,
+      physicalLines: 3,
+      format: 'trace',
+      lines: 2,
+      sentBytes: 20,
+      digest: 'd',
+      tail: 'dGFpbA==',
+      lineDigests: 'abcdefghijklmnopabcdefghijklmnop',
+      islands: [
+        [10, 20, 1],
+        [30, 40, 1],
+      ],
+    },
+  },
+  {
     kind: 'rejected',
     to: 'k',
     file: 'a/b.jsonl',

@@ -71,6 +71,33 @@ describe('pins', () => {
   });
 });
 
+describe('islands', () => {
+  const islands = [
+    [0, 10, 1],
+    [40, 60, 2],
+  ] as const;
+
+  test('of two cuts lie among each other: each is found at its own lines, and goes as one', () => {
+    const resume = new ResumeState();
+    resume.pin({ chunk: 0, start: 0, end: 60, islands });
+    resume.pin(range(10, 40));
+    expect(resume.pinAt({ chunk: 0, offset: 5 })).toBe(resume.pinAt({ chunk: 0, offset: 59 }));
+    expect(resume.pinAt({ chunk: 0, offset: 10 })).toEqual(range(10, 40));
+    resume.settle(range(40, 50));
+    expect(resume.pinAt({ chunk: 0, offset: 5 })).toBeNull();
+    expect(resume.pinAt({ chunk: 0, offset: 30 })).toEqual(range(10, 40));
+  });
+
+  test('alone are settled, and acquitted of their rejections', () => {
+    const resume = new ResumeState();
+    for (const offset of [0, 20, 50]) resume.reject(line(offset));
+    resume.settle({ ...range(0, 60), islands });
+    resume.acquit({ chunk: 0, start: 0, end: 60, islands });
+    expect(resume.rejected()).toEqual([line(20)]);
+    expect(resume.coveredRanges(0)).toEqual([range(0, 10), range(40, 60)]);
+  });
+});
+
 test('a stored line is no longer rejected; a forgotten chunk is unknown, others are not', () => {
   const resume = new ResumeState();
   resume.reject(line(0));
