@@ -5,6 +5,7 @@
  */
 import type { Environment } from '../environment.js';
 import { isPlainObject, memberOf, type PlainObject } from '../index/object-values.js';
+import { isTypedList, oddityOf } from './odd-values.js';
 
 export type WorkInfo = {
   readonly type: 'train' | 'eval';
@@ -36,7 +37,7 @@ const RUN_ID_BYTES = 16;
  * A copy of an episode that carries `run` on itself and on every trace (R-REC-3).
  *
  * The episode keeps what else its own run says (a name, the work) unless `run` says it too. A trace that has a run of
- * its own keeps it but for `id` and `type`; any other gets the episode's. What is no object is left as it is.
+ * its own keeps it but for `id` and `type`; any other gets the episode's. What is no plain object is left as it is.
  */
 export function recordRun<E extends object>(episode: E, run: RunInfo): E {
   return finished(copyWith(episode, run, null));
@@ -59,7 +60,7 @@ export function stampSteps<E extends object>(episode: E, run: RunInfo, arrival: 
  * @param work the episode's `run.work`; the trace was dispatched at its step, when its timing starts
  */
 export function stampArrival<T extends object>(trace: T, arrival: Arrival, work?: unknown): T {
-  return { ...trace, info: stampedInfo(trace, arrival, work) };
+  return isOpen(trace) ? { ...trace, info: stampedInfo(trace, arrival, work) } : trace;
 }
 
 /**
@@ -72,12 +73,13 @@ export function resolveRunId(environment: Environment, randomBytes: (count: numb
 }
 
 function* copyWith<E extends object>(episode: E, given: RunInfo, arrival: Arrival | null): Generator<void, E, void> {
+  if (!isOpen(episode)) return episode;
   const run = runOver(memberOf(episode, 'run'), given);
   const traces = memberOf(episode, 'traces');
   if (!Array.isArray(traces)) return { ...episode, run };
   const copies: unknown[] = [];
   for (const trace of traces) {
-    copies.push(isPlainObject(trace) ? copyOfTrace(trace, run, arrival) : trace);
+    copies.push(isOpen(trace) ? copyOfTrace(trace, run, arrival) : trace);
     yield;
   }
   return { ...episode, run, traces: copies };
@@ -85,24 +87,32 @@ function* copyWith<E extends object>(episode: E, given: RunInfo, arrival: Arriva
 
 function copyOfTrace(trace: PlainObject, run: PlainObject, arrival: Arrival | null): PlainObject {
   const own = memberOf(trace, 'run');
-  const copy = { ...trace, run: isPlainObject(own) ? { ...own, type: run.type, id: run.id } : { ...run } };
-  return arrival === null ? copy : { ...copy, info: stampedInfo(trace, arrival, run.work) };
+  const copy: Record<string, unknown> = { ...trace };
+  copy.run = isOpen(own) ? { ...own, type: run.type, id: run.id } : { ...run };
+  if (arrival !== null) copy.info = stampedInfo(trace, arrival, run.work);
+  return copy;
 }
 
 /** The members of `own`, if it is a run, under those that `given` has; from nothing in the order of the model. */
 function runOver(own: unknown, given: RunInfo): PlainObject {
   const { type, id, name, work } = given;
   const set = { type, id, ...(name === undefined ? {} : { name }), ...(work === undefined ? {} : { work }) };
-  return isPlainObject(own) ? { ...own, ...set } : set;
+  return isOpen(own) ? { ...own, ...set } : set;
 }
 
-function stampedInfo(trace: object, { kind, step, timeS }: Arrival, work: unknown): PlainObject {
-  const own = memberOf(trace, 'info');
-  const info = { ...(isPlainObject(own) ? own : {}), kind };
+function stampedInfo(trace: object, { kind, step, timeS }: Arrival, work: unknown): unknown {
+  const own = memberOf(trace, 'info') ?? {};
+  if (!isOpen(own)) return own;
+  const info = { ...own, kind };
   const arrival = { step, time: asFloat(timeS) };
   if (!isPlainObject(work)) return { ...info, arrival };
   const startS = memberOf(memberOf(trace, 'timing'), 'start') ?? null;
   return { ...info, dispatch: { step: memberOf(work, 'step') ?? null, time: asFloat(startS) }, arrival };
+}
+
+/** Whether its members are all there is to it. What else there is stays, for the encoder to write or to refuse. */
+function isOpen(value: unknown): value is PlainObject {
+  return isPlainObject(value) && !isTypedList(value) && oddityOf(value) === null;
 }
 
 /** A number as the float that it is in Python. Whole ones this small have no exponent in their text. */

@@ -80,6 +80,16 @@ describe('the run on the episode and on every trace (R-REC-3)', () => {
     expect(JSON.stringify(recordRun(frozen(episode), run))).toBe(JSON.stringify(expected));
   });
 
+  test.each([
+    ['an episode', (odd: object) => recordRun(odd, RUN)],
+    ['a trace', (odd: object) => recordRun({ traces: [odd] }, RUN).traces[0]],
+    ['an info', (odd: object) => stampArrival({ info: odd }, ARRIVAL).info],
+  ])('%s with content that no key shows stays whole, for the encoder to refuse', (_name, copyOf) => {
+    for (const odd of [new Map([['id', 'e']]), new Date(0), Float64Array.of(1), { toJSON: () => 'e' }]) {
+      expect(copyOf(odd)).toBe(odd);
+    }
+  });
+
   test('shares all that does not change, and runs of traces are their own objects', () => {
     const nodes = [{ token_ids: [1] }];
     const episode = frozen({ task: { type: 'T' }, traces: [{ nodes }, { nodes }] });
@@ -143,6 +153,7 @@ describe('the arrival in info', () => {
       WORK,
       '{"kind":"train","dispatch":{"step":3,"time":0.0},"arrival":…}',
     ],
+    ['an info of another kind stays', { info: ['x'] }, WORK, '["x"]'],
     [
       'without a timing the time of dispatch is null',
       { info: null },
