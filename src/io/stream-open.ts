@@ -5,7 +5,7 @@ import type { PrlError } from '../core/errors.js';
 import { planResume, type ResumePlan } from '../core/stream/resume-plan.js';
 import { MAX_FRAME_BYTES } from '../core/stream/seek-table.js';
 import { ChunkSealer } from './chunk-sealer.js';
-import { LiveChunk, removeMoving } from './live-chunk.js';
+import { createChunk, type LiveChunk, removeMoving, reopenChunk } from './live-chunk.js';
 import { makeDirectory } from './make-directory.js';
 import { lockFile, type RunLock } from './run-lock.js';
 import { STREAM_DEFAULTS, type StreamNotice, type StreamWriterOptions } from './stream-types.js';
@@ -73,8 +73,8 @@ async function openChunk(
   { live, next }: ResumePlan,
   onNotice: OpenStream['onNotice'],
 ): Promise<LiveChunk> {
-  if (live === null) return LiveChunk.create(directory, next);
-  const { chunk, torn } = await LiveChunk.reopen(directory, live);
+  if (live === null) return createChunk(directory, next);
+  const { torn, ...chunk } = await reopenChunk(directory, live);
   if (torn !== null) {
     const place = `${torn.bytes} bytes of a torn line at byte ${torn.offset}`;
     onNotice({ kind: 'torn', message: `${chunk.path} ended in ${place}; an LF now ends it` });

@@ -11,10 +11,10 @@ export type RecordPlace = { readonly chunk: number; readonly offset: number; rea
 /** Something a user should know and nobody waits for. */
 export type StreamNotice = {
   /**
-   * `torn`: a line without end was found, or left, at the end of a chunk. `seal`: a chunk stays plain. `lock`: two
-   * writers could not be told apart.
+   * `torn`: a line without end was found, or left, at the end of a file. `seal`: a chunk stays plain. `lock`: nothing
+   * keeps a second writer away. `index`: rows are missing that nobody will add.
    */
-  readonly kind: 'torn' | 'seal' | 'lock';
+  readonly kind: 'torn' | 'seal' | 'lock' | 'index';
   readonly message: string;
 };
 

@@ -7,7 +7,7 @@
 import { unlink } from 'node:fs/promises';
 import { PrlError } from '../core/errors.js';
 import { bytesOf, LineQueue, type QueuedLine } from './line-queue.js';
-import { LiveChunk } from './live-chunk.js';
+import { createChunk, type LiveChunk, moveTail } from './live-chunk.js';
 import { type OpenStream, openStream } from './stream-open.js';
 import type { LinePart, RecordPlace, StreamLine, StreamSnapshot, StreamWriterOptions } from './stream-types.js';
 import { syncDirectory } from './sync-directory.js';
@@ -110,7 +110,7 @@ export class StreamWriter {
     const { sealer } = this.#stream;
     return {
       chunk: this.#chunk.chunk,
-      liveBytes: this.#chunk.wholeBytes,
+      liveBytes: this.#chunk.file.wholeBytes,
       ...this.#written,
       pendingLines: this.#queue.lines,
       pendingBytes: this.#queue.pendingBytes,
@@ -169,14 +169,14 @@ export class StreamWriter {
     } catch (error) {
       return this.#fail(head, error);
     }
-    const shares = this.#queue.take(this.#chunk.endBytes, this.#stream.settings.chunkBytes);
-    const { bytes, failure } = await this.#chunk.write(shares.flatMap(({ parts }) => parts.map(bytesOf)));
+    const shares = this.#queue.take(this.#chunk.file.endBytes, this.#stream.settings.chunkBytes);
+    const { bytes, failure } = await this.#chunk.file.write(shares.flatMap(({ parts }) => parts.map(bytesOf)));
     this.#queue.finish(shares, bytes, (line) => this.#settle(line));
     if (failure !== null) await this.#fail(this.#queue.head as QueuedLine, failure);
   }
 
   #settle(line: QueuedLine): void {
-    this.#chunk.settle(line.offset + line.bytes);
+    this.#chunk.file.settle(line.offset + line.bytes);
     this.#written.lines += 1;
     this.#written.bytes += line.bytes;
     line.settle({ chunk: this.#chunk.chunk, offset: line.offset, bytes: line.bytes });
@@ -184,13 +184,14 @@ export class StreamWriter {
 
   /** Sees to it that the chunk takes the line, as far as the line is known: repairs it, or turns to the next one. */
   async #makeRoom(head: QueuedLine): Promise<void> {
-    if (this.#chunk.isTorn) await this.#repair();
+    if (this.#chunk.file.isTorn) await this.#repair();
     const old = this.#chunk;
     const { directory, settings } = this.#stream;
-    if (old.wholeBytes === 0 || old.wholeBytes + head.bytes <= settings.chunkBytes) return;
+    const { wholeBytes } = old.file;
+    if (wholeBytes === 0 || wholeBytes + head.bytes <= settings.chunkBytes) return;
     try {
-      if (head.writtenBytes === 0) this.#chunk = await LiveChunk.create(directory, old.chunk + 1);
-      else this.#chunk = await LiveChunk.moveTail(old, directory, old.chunk + 1);
+      const isBegun = head.writtenBytes > 0;
+      this.#chunk = isBegun ? await moveTail(old, directory) : await createChunk(directory, old.chunk + 1);
     } catch (error) {
       throw writeFailure(`start the chunk behind ${old.path}`, error, null);
     }
@@ -200,26 +201,30 @@ export class StreamWriter {
   }
 
   /** Closes a chunk that is complete, and has it sealed. */
-  async #retire(chunk: LiveChunk): Promise<void> {
+  async #retire({ path, file }: LiveChunk): Promise<void> {
     const { settings, sealer } = this.#stream;
     try {
-      if (settings.fsync === 'flush') await chunk.sync();
-      await chunk.close();
+      if (settings.fsync === 'flush') await file.sync();
+      await file.close();
     } catch (error) {
-      this.#retireFailure ??= writeFailure(`end ${chunk.path}`, error, 'its last lines may not be on the disk');
+      this.#retireFailure ??= writeFailure(`end ${path}`, error, 'its last lines may not be on the disk');
     }
-    if (settings.compress) sealer.add(chunk.path);
+    if (settings.compress) sealer.add(path);
   }
 
+  /** Makes a torn chunk one that takes lines: cut back, if that works by now, else with the torn line ended (R-CHK-3). */
   async #repair(): Promise<void> {
-    const offset = this.#chunk.wholeBytes;
-    if ((await this.#chunk.repair()) === 'cut') return;
-    const message = `${this.#chunk.path}: the torn line at byte ${offset} could not be cut off; it was ended by an LF`;
+    const { path, file } = this.#chunk;
+    if ((await file.cutBack()) === null) return;
+    const offset = await file.endOpenLine();
+    if (offset === null) return;
+    const message = `${path}: the torn line at byte ${offset} could not be cut off; an LF now ends it`;
     this.#stream.onNotice({ kind: 'torn', message });
   }
 
   async #fail(line: QueuedLine, cause: unknown): Promise<void> {
-    const { path, endBytes } = this.#chunk;
+    const { path, file } = this.#chunk;
+    const { endBytes } = file;
     const state = await this.#cutBack();
     this.#queue.shift();
     if (line.isGivenUp) line.settle(null);
@@ -237,10 +242,10 @@ export class StreamWriter {
 
   /** Leaves whole lines alone in the chunk; says what that came to. */
   async #cutBack(): Promise<string> {
-    const failure = await this.#chunk.cutBack();
+    const { path, file } = this.#chunk;
+    const failure = await file.cutBack();
     if (failure === null) return 'and the lines before it are whole';
-    const { path, wholeBytes } = this.#chunk;
-    const message = `${path} could not be cut back to ${wholeBytes} bytes: ${describeWriteError(failure)}`;
+    const message = `${path} could not be cut back to ${file.wholeBytes} bytes: ${describeWriteError(failure)}`;
     this.#stream.onNotice({ kind: 'torn', message });
     return `and its torn beginning could not be cut off, which is tried again before the next line (${message})`;
   }
@@ -270,7 +275,7 @@ export class StreamWriter {
     if (failure !== null) throw failure;
     if (settings.fsync === 'never') return;
     try {
-      await this.#chunk.sync();
+      await this.#chunk.file.sync();
       if (this.#isDirectoryDirty) await syncDirectory(directory);
       this.#isDirectoryDirty = false;
     } catch (error) {
@@ -307,12 +312,12 @@ export class StreamWriter {
 
   async #endChunk(isFinal: boolean): Promise<void> {
     const { settings, sealer } = this.#stream;
-    const chunk = this.#chunk;
+    const { path, file } = this.#chunk;
     // What could not be cut off was told; the next writer ends the line.
-    if (chunk.isTorn) await chunk.cutBack();
-    await chunk.close();
+    if (file.isTorn) await file.cutBack();
+    await file.close();
     if (!isFinal) return;
-    if (chunk.endBytes === 0) await unlink(chunk.path);
-    else if (settings.compress) sealer.add(chunk.path);
+    if (file.endBytes === 0) await unlink(path);
+    else if (settings.compress) sealer.add(path);
   }
 }

@@ -1,9 +1,12 @@
 /** Stream directories for tests: what lies in them, and what a reader makes of it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { IndexOutcome, StreamOutcome } from '../../src/core/index/outcome.js';
 import { parseChunkName } from '../../src/core/stream/chunk-names.js';
 import { inspectChunk } from '../../src/io/chunk-open.js';
 import { readRange } from '../../src/io/chunk-range.js';
+import { openRun } from '../../src/io/run.js';
+import { type IndexTarget, RunIndex } from '../../src/io/run-index.js';
 import type { ChunkFile } from '../../src/io/run-types.js';
 import type { RecordPlace, StreamNotice, StreamWriterOptions } from '../../src/io/stream-types.js';
 import { StreamWriter } from '../../src/io/stream-writer.js';
@@ -48,4 +51,28 @@ async function chunkFile(directory: string, chunk: number): Promise<ChunkFile> {
   const path = join(directory, name);
   const { form, sizeBytes, uncompressedBytes } = await inspectChunk(path);
   return { chunk, path, relativePath: name, form, sizeBytes, uncompressedBytes };
+}
+
+/** Looks again after each turn of the event loop. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise(setImmediate);
+}
+
+/** The index that `prl index --rows` makes of a run, episodes only. */
+export async function rebuiltRows(run: string): Promise<string> {
+  const rows: Buffer[] = [];
+  const write = async (bytes: Uint8Array): Promise<void> => void rows.push(Buffer.from(bytes));
+  await indexRun(run, { kind: 'rows', write });
+  return Buffer.concat(rows).toString();
+}
+
+/** What `prl index --check` finds in each stream of a run. */
+export async function checkedIndexes(run: string): Promise<readonly StreamOutcome[]> {
+  return (await indexRun(run, { kind: 'check', path: null })).streams;
+}
+
+async function indexRun(path: string, target: IndexTarget): Promise<IndexOutcome> {
+  const run = await openRun(path);
+  const options = { jobs: 1, tokens: 'auto', mode: null, isStrict: false, subset: 'all', environment: null } as const;
+  return new RunIndex({ run, target, onNotice: () => {}, ...options }).run(new AbortController().signal);
 }
