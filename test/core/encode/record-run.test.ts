@@ -1,5 +1,8 @@
 /** What is written into an episode before it is encoded: run identity and arrival. */
 import { describe, expect, test } from 'vitest';
+import { encodeToBuffer } from '../../../src/core/encode/drivers.js';
+import { RecordEncoder } from '../../../src/core/encode/record-encoder.js';
+import { EPISODE_RULES } from '../../../src/core/encode/record-rules.js';
 import {
   type Arrival,
   type RunInfo,
@@ -10,6 +13,7 @@ import {
 } from '../../../src/core/encode/record-run.js';
 import { readFacts } from '../../../src/core/stream/facts.js';
 import { stampRun } from '../../../src/core/stream/stamp.js';
+import { wasmModule } from '../../../src/io/wasm-modules.js';
 
 const RUN: RunInfo = { type: 'train', id: 'r1' };
 const WORK = { type: 'train', step: 3 } as const;
@@ -104,7 +108,8 @@ describe('the run on the episode and on every trace (R-REC-3)', () => {
     ['other runs', { run: { id: 'x', type: 'eval' }, traces: [{ run: { id: 'y', type: 'eval', step: 1 } }, {}] }],
     ['odd runs', { run: 5, traces: [{ run: [] }, { run: {} }] }],
   ])('a recorded episode with %s counts as keyed when it is uploaded', (_name, episode) => {
-    const bytes = Buffer.from(JSON.stringify(recordRun(episode, RUN)));
+    const encoder = new RecordEncoder(wasmModule('encoder'));
+    const bytes = encodeToBuffer(encoder, recordRun(episode, RUN), EPISODE_RULES);
     const facts = readFacts(bytes, 'episode');
     if (facts === null) throw new Error('no facts');
     expect(facts.traces.map(({ run }) => run?.id?.value)).toEqual(['r1', 'r1']);
