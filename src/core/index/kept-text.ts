@@ -7,7 +7,10 @@ import { isUtf8 } from 'node:buffer';
 import { NOTE } from './notes.js';
 import type { ValueReader } from './value-reader.js';
 
+const SPACE = 0x20;
+const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const ASCII_END = 0x80;
 const LOWER_U = 0x75;
 
 const { LONE_SURROGATE } = NOTE;
@@ -122,12 +125,27 @@ export class KeptText {
     return true;
   }
 
-  /** Keeps a string of the language. A half character becomes its escape, in lower case. */
+  /** Keeps a string of the language; returns its length, -1 without room. A half character becomes its escape. */
   keepString(text: string): number {
+    if (text.length <= LOOP_BYTES && this.#keepAscii(text)) return text.length;
     const quoted = JSON.stringify(text);
     if (!text.isWellFormed()) this.#reader.notes |= LONE_SURROGATE;
     const encoded = Buffer.from(quoted);
     return this.keepPlain(encoded, 1, encoded.length - 2);
+  }
+
+  /** Text of no escape, character by character: what ids look like, without garbage. False for any other text. */
+  #keepAscii(text: string): boolean {
+    if (!this.#reserve(text.length)) return false;
+    const { bytes, length: at } = this;
+    for (let index = 0; index < text.length; index += 1) {
+      const unit = text.charCodeAt(index);
+      if (unit < SPACE || unit === QUOTE || unit === BACKSLASH || unit >= ASCII_END) return false;
+      bytes[at + index] = unit;
+    }
+    this.start = at;
+    this.length = at + text.length;
+    return true;
   }
 
   /** A view of the memory of a walker, made once since it stays the same. */

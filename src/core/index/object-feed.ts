@@ -1,19 +1,25 @@
 /**
  * From an episode in memory to the facts of a record: the same formulas as from a tape, without encoding anything and
- * without touching what nodes carry (R-IDX-1). One trace at a time, so that a caller can do other work in between.
+ * without touching what nodes carry (R-IDX-1). It stops after each trace, and inside long ones, so that a caller can do
+ * other work in between. Used again for every record.
  */
-import { UNIT_KEYS } from '../scan/record-tape.js';
+import { PrlError } from '../errors.js';
+import { ARENA_BYTES, UNIT_KEYS } from '../scan/record-tape.js';
 import { unitOfKeys } from '../scan/sniff.js';
-import { KeptText } from './kept-text.js';
+import { STEP_ITEMS } from './item-steps.js';
+import { KeptText, MAX_KEPT_BYTES } from './kept-text.js';
 import { NOTE } from './notes.js';
-import { NumberFact } from './number-fact.js';
-import { isPlainObject, jsonValueOf, memberOf, rewardsTree, takeNumber, timingTree } from './object-values.js';
+import { ObjectCalls } from './object-calls.js';
+import { ObjectNodes } from './object-nodes.js';
+import { ObjectRewards } from './object-rewards.js';
+import { ObjectTiming } from './object-timing.js';
+import { memberOf, NO_ELEMENTS, ObjectValues } from './object-values.js';
 import { RecordFacts, type RowOptions, type TextFact } from './record-facts.js';
-import { COUNT, KIND, NO_PARENT, STOP, TraceFacts } from './trace-facts.js';
+import { KIND, MAX_CALLS, MAX_NODES, STOP, TraceFacts } from './trace-facts.js';
 import { ValueReader } from './value-reader.js';
 
-/** Nodes that can be addressed, as from a tape. */
-const MAX_INDEX = 999_999_999;
+/** The longest text that a walker captures: a line with a longer one has no row either. */
+const MAX_TEXT_BYTES = ARENA_BYTES;
 
 export class ObjectFeed {
   readonly facts: RecordFacts;
@@ -21,29 +27,56 @@ export class ObjectFeed {
 
   readonly #reader = new ValueReader();
   readonly #trace = new TraceFacts();
-  readonly #number = new NumberFact();
+  readonly #values: ObjectValues;
+  readonly #nodes: ObjectNodes;
+  readonly #calls: ObjectCalls;
+  readonly #rewards: ObjectRewards;
+  readonly #timing: ObjectTiming;
+  /** The timing of the trace at hand, until its fold begins. */
+  #timingValue: unknown;
+  #isFolding = false;
 
   constructor(options: RowOptions) {
     this.kept = new KeptText(this.#reader);
     this.facts = new RecordFacts(this.kept, options);
+    this.#values = new ObjectValues(this.facts, this.#reader, options.floats);
+    this.#nodes = new ObjectNodes(this.#trace, this.#values);
+    this.#calls = new ObjectCalls(this.#trace, this.#values);
+    this.#rewards = new ObjectRewards(this.#trace.rewards, this.#values);
+    this.#timing = new ObjectTiming(this.facts.phases, this.kept, this.#values);
   }
 
-  /** Takes an episode, or a bare trace, which is wrapped (spec 01 section 2). Yields after each trace. */
+  /**
+   * Takes an episode, or a bare trace, which is wrapped (spec 01 section 2). Yields after each trace, and after each
+   * STEP_ITEMS of one.
+   *
+   * @throws PrlError PRL_ERR_REJECTED for a record that has no row: as a line, it would be too large to be scanned
+   */
   *take(record: unknown): Generator<void, void, void> {
-    const { facts } = this;
     this.kept.clear();
-    facts.reset();
+    this.facts.reset();
     this.#reader.notes = 0;
-    const traces = memberOf(record, 'traces');
-    const isTrace = unitOfKeys(unitKeysOf(record), Array.isArray(traces)) === 'trace';
+    const list = memberOf(record, 'traces');
+    const isTrace = unitOfKeys(unitKeysOf(record), Array.isArray(list)) === 'trace';
     if (isTrace) this.#takeWrapping(record);
     else this.#takeEpisode(record);
-    for (const trace of isTrace ? [record] : this.#elements(traces)) {
-      this.#takeTrace(trace);
+    const traces = isTrace ? [record] : this.#values.elementsOf(list);
+    for (let index = 0; index < traces.length; index += 1) {
+      this.#beginTrace(traces[index]);
+      while (!this.#goOn(STEP_ITEMS)) yield;
       yield;
     }
-    facts.gather(this.#reader.notes | this.#trace.rewards.notes);
-    this.#trace.rewards.notes = 0;
+    while (this.facts.phases.sumSome(STEP_ITEMS) <= 0) yield;
+    this.facts.gather(this.#reader.notes);
+  }
+
+  /** Holds on to nothing of a record, whether it was taken to its end or not. */
+  letGo(): void {
+    this.#nodes.begin(NO_ELEMENTS);
+    this.#calls.begin(NO_ELEMENTS);
+    this.#rewards.begin(undefined);
+    this.#timing.begin(undefined);
+    this.#timingValue = undefined;
   }
 
   #takeEpisode(record: unknown): void {
@@ -54,9 +87,9 @@ export class ObjectFeed {
     this.#text(facts.envName, memberOf(env, 'name'));
     this.#text(facts.groupId, memberOf(memberOf(record, 'group'), 'id'));
     this.#takeRun(record);
-    facts.numErrors = this.#elements(memberOf(record, 'errors')).length;
-    this.#takeNumber(facts.storedInput, memberOf(record, 'num_input_tokens'));
-    this.#takeNumber(facts.storedOutput, memberOf(record, 'num_output_tokens'));
+    facts.numErrors = this.#values.elementsOf(memberOf(record, 'errors')).length;
+    this.#values.takeNumber(facts.storedInput, memberOf(record, 'num_input_tokens'));
+    this.#values.takeNumber(facts.storedOutput, memberOf(record, 'num_output_tokens'));
   }
 
   #takeWrapping(trace: unknown): void {
@@ -75,97 +108,53 @@ export class ObjectFeed {
     this.#text(facts.workType, memberOf(memberOf(run, 'work'), 'type'));
     const ok = memberOf(record, 'ok');
     if (typeof ok === 'boolean') facts.ok = ok ? 1 : 0;
-    else this.#odd(ok);
+    else this.#values.noteOdd(ok);
   }
 
-  #takeTrace(value: unknown): void {
+  /** Takes what a trace says once, and begins with what it has many of. */
+  #beginTrace(value: unknown): void {
     const trace = this.#trace;
     trace.reset();
     const id = memberOf(value, 'id');
     if (typeof id === 'string') {
-      trace.idLength = this.kept.keepString(id);
+      trace.idLength = this.#keep(id);
       trace.idStart = this.kept.start;
     } else {
-      this.#odd(id);
+      this.#values.noteOdd(id);
     }
-    this.#takeNodes(memberOf(value, 'nodes'));
-    this.#takeCalls(memberOf(value, 'calls'));
-    trace.rewards.addTree(rewardsTree(memberOf(value, 'rewards'), this.#reader));
     this.#takeInfo(memberOf(value, 'info'));
     this.#takeStop(memberOf(value, 'stop_condition'));
-    if (trace.isOverfull || this.kept.isFull) throw new RangeError('a trace with more than is kept of one');
-    this.facts.fold(trace);
-    if (this.facts.hasStamps) return;
-    this.facts.phases.addTree(timingTree(memberOf(value, 'timing'), this.#reader));
+    const nodes = this.#values.elementsOf(memberOf(value, 'nodes'));
+    const calls = this.#values.elementsOf(memberOf(value, 'calls'));
+    trace.reserve(nodes.length, calls.length);
+    this.#nodes.begin(nodes);
+    this.#calls.begin(calls);
+    this.#rewards.begin(memberOf(value, 'rewards'));
+    this.#timing.begin(undefined);
+    this.#timingValue = memberOf(value, 'timing');
+    this.#isFolding = false;
   }
 
-  #takeNodes(nodes: unknown): void {
+  /** Goes on with the trace for at most `items`; true when it is done. */
+  #goOn(items: number): boolean {
     const trace = this.#trace;
-    for (const node of this.#elements(nodes)) {
-      trace.addNode();
-      this.#takeParent(memberOf(node, 'parent'));
-      if (memberOf(memberOf(node, 'message'), 'role') === 'assistant') trace.turns += 1;
+    let left = this.#nodes.step(items);
+    if (left > 0) left = this.#calls.step(left);
+    if (trace.isOverfull) {
+      throw noRow(`has a trace of more than ${most(MAX_NODES)} nodes or ${most(MAX_CALLS)} calls`);
     }
+    if (left > 0) left = this.#rewards.step(left);
+    if (left > 0 && !this.#isFolding) this.#beginFold();
+    if (left > 0) left = this.facts.foldSome(trace, left);
+    if (left > 0) left = this.#timing.step(left);
+    return left > 0;
   }
 
-  #takeParent(parent: unknown): void {
-    const trace = this.#trace;
-    if (parent === undefined) return;
-    if (parent === null) trace.setParent(NO_PARENT.NULL);
-    else if (takeNumber(this.#number, parent, this.#reader)) {
-      const { value, isInt, big } = this.#number;
-      if (isInt && value >= 0 && value <= MAX_INDEX) trace.setParent(value);
-      else if (big !== null || Number.isInteger(value)) trace.setOddParent(String(big ?? BigInt(value)));
-      else trace.setOddParent(String(value));
-    } else {
-      this.#odd(parent);
-      if (typeof parent === 'boolean') trace.setOddParent(parent ? '1' : '0');
-      else if (typeof parent === 'string') trace.setOddParent(`"${parent}`);
-      else trace.setOddParent(Array.isArray(parent) ? '[' : '{');
-    }
-  }
-
-  #takeCalls(calls: unknown): void {
-    const trace = this.#trace;
-    for (const element of this.#elements(calls)) {
-      const call = jsonValueOf(element);
-      if (!isPlainObject(call)) {
-        this.#odd(call);
-        continue;
-      }
-      trace.addCall();
-      const index = trace.callCount - 1;
-      if (takeNumber(this.#number, memberOf(call, 'node'), this.#reader)) {
-        const { value, isInt } = this.#number;
-        if (isInt && value >= 0 && value <= MAX_INDEX) trace.callNodes[index] = value;
-      }
-      trace.isCutByLength[index] = memberOf(call, 'finish_reason') === 'length' ? 1 : 0;
-      trace.hasError[index] = (memberOf(call, 'error') ?? null) === null ? 0 : 1;
-      this.#takeUsage(memberOf(call, 'usage'));
-    }
-  }
-
-  #takeUsage(usage: unknown): void {
-    const trace = this.#trace;
-    if (!isPlainObject(usage)) {
-      this.#odd(usage);
-      return;
-    }
-    trace.hasUsage[trace.callCount - 1] = 1;
-    this.#takeCount(COUNT.PROMPT, memberOf(usage, 'prompt_tokens'));
-    this.#takeCount(COUNT.COMPLETION, memberOf(usage, 'completion_tokens'));
-    this.#takeCount(COUNT.CACHED, memberOf(usage, 'cached_input_tokens'));
-    if (this.#takeNumber(this.#number, memberOf(usage, 'cost'))) {
-      const { value, isInt, big } = this.#number;
-      trace.setCost(value, isInt, big);
-    }
-  }
-
-  #takeCount(column: number, count: unknown): void {
-    if (!this.#takeNumber(this.#number, count)) return;
-    const { value, isInt, big } = this.#number;
-    if (isInt) this.#trace.setCount(column, value, big);
-    else this.facts.noteOdd();
+  #beginFold(): void {
+    this.#isFolding = true;
+    this.facts.beginFold(this.#trace);
+    // With both stamps no phase is needed.
+    if (!this.facts.hasStamps) this.#timing.begin(this.#timingValue);
   }
 
   #takeInfo(info: unknown): void {
@@ -173,49 +162,51 @@ export class ObjectFeed {
     const kind = memberOf(info, 'kind');
     if (kind === 'train') trace.kind = KIND.TRAIN;
     else if (kind === 'eval') trace.kind = KIND.EVAL;
-    this.#takeNumber(trace.dispatch, memberOf(memberOf(info, 'dispatch'), 'time'));
-    this.#takeNumber(trace.arrival, memberOf(memberOf(info, 'arrival'), 'time'));
-    this.#takeNumber(trace.advantage, memberOf(info, 'advantage'));
+    this.#values.takeNumber(trace.dispatch, memberOf(memberOf(info, 'dispatch'), 'time'));
+    this.#values.takeNumber(trace.arrival, memberOf(memberOf(info, 'arrival'), 'time'));
+    this.#values.takeNumber(trace.advantage, memberOf(info, 'advantage'));
   }
 
   #takeStop(stop: unknown): void {
     const trace = this.#trace;
     if (stop === undefined) return;
     if (typeof stop !== 'string') {
-      this.#odd(stop);
+      this.#values.noteOdd(stop);
       trace.stop = STOP.NULL;
       return;
     }
     trace.stop = STOP.TEXT;
-    trace.stopLength = this.kept.keepString(stop);
+    trace.stopLength = this.#keep(stop);
     trace.stopStart = this.kept.start;
-  }
-
-  #takeNumber(fact: NumberFact, value: unknown): boolean {
-    const isNumber = takeNumber(fact, value, this.#reader);
-    if (!isNumber) this.#odd(value);
-    return isNumber;
   }
 
   #text(fact: TextFact, value: unknown): void {
     if (typeof value !== 'string') {
-      this.#odd(value);
+      this.#values.noteOdd(value);
       return;
     }
-    fact.length = this.kept.keepString(value);
+    fact.length = this.#keep(value);
     fact.start = this.kept.start;
   }
 
-  #elements(value: unknown): readonly unknown[] {
-    if (Array.isArray(value)) return value;
-    this.#odd(value);
-    return [];
+  /** Keeps a text that the row repeats, as long as one that a walker captures. Returns its length. */
+  #keep(text: string): number {
+    // Text has at least one byte for each of its units.
+    const length = text.length > MAX_TEXT_BYTES ? text.length : this.kept.keepString(text);
+    if (length > MAX_TEXT_BYTES) throw noRow(`repeats a text of more than ${most(MAX_TEXT_BYTES)} bytes in its row`);
+    if (length < 0) throw noRow(`has more than ${most(MAX_KEPT_BYTES)} bytes of ids and names`);
+    return length;
   }
+}
 
-  /** Notes a value of a type that does not belong where it stands. */
-  #odd(value: unknown): void {
-    if (value !== undefined && value !== null) this.facts.noteOdd();
-  }
+function noRow(what: string): PrlError {
+  return new PrlError('PRL_ERR_REJECTED', `the episode has no index row: it ${what}`, {
+    hint: 'log it as several episodes',
+  });
+}
+
+function most(count: number): string {
+  return count.toLocaleString('en');
 }
 
 /** The set of UNIT_KEYS that the encoded object would have. */

@@ -4,14 +4,19 @@
  * Numbers: JavaScript has one kind, JSON text has two. A whole number stands for the integer that `JSON.stringify`
  * prints for it, any other for a float; `NaN` and the infinities for null. A bigint is an integer. `JSON.rawJSON('1.0')`
  * stands for the literal in it: the way to have a float that is whole, or every digit of a record that was parsed with
- * its source. Values are plain data: no `toJSON`; undefined, functions and symbols are not there.
+ * its source. Where the model declares a float, a whole number may stand for one as well (RowOptions, `floats`).
+ * Values are plain data: no `toJSON`; undefined, functions and symbols are not there.
  */
-import type { JsonObject, JsonTree } from './json-tree.js';
-import { NumberFact } from './number-fact.js';
+import type { NumberFact } from './number-fact.js';
+import type { RecordFacts, RowOptions } from './record-facts.js';
 import { VALUE, type ValueReader } from './value-reader.js';
 
 /** A plain object; its members are still of any kind. */
 export type PlainObject = { readonly [key: string]: unknown };
+
+/** Stand for what is not there. */
+export const NO_ELEMENTS: readonly unknown[] = [];
+export const NO_MEMBERS: PlainObject = {};
 
 /** Neither the library's types nor Node's know these yet. */
 const rawJson = JSON as unknown as {
@@ -28,7 +33,9 @@ export function jsonValueOf(value: unknown): unknown {
 
 /** A member as what JSON has; undefined when the owner is no object or has none. */
 export function memberOf(owner: unknown, key: string): unknown {
-  return isPlainObject(owner) ? jsonValueOf(owner[key]) : undefined;
+  // A literal of rawJSON is an object without the members that are asked for.
+  if (typeof owner !== 'object' || owner === null || Array.isArray(owner)) return undefined;
+  return jsonValueOf((owner as PlainObject)[key]);
 }
 
 export function isPlainObject(value: unknown): value is PlainObject {
@@ -39,84 +46,64 @@ function isNumberText(text: string): boolean {
   return /^[-0-9]/.test(text);
 }
 
-/** Puts a value into `fact` and says whether it is a number. @param value as `jsonValueOf` gives it */
-export function takeNumber(fact: NumberFact, value: unknown, reader: ValueReader): boolean {
-  fact.clear();
-  if (typeof value === 'number' && (!Number.isInteger(value) || Math.abs(value) >= 1e21)) {
+/** Takes values, as `jsonValueOf` gives them, into the facts of a record. */
+export class ObjectValues {
+  readonly #facts: RecordFacts;
+  readonly #reader: ValueReader;
+  readonly #isDeclared: boolean;
+
+  /** @param reader reads the text of numbers */
+  constructor(facts: RecordFacts, reader: ValueReader, floats: RowOptions['floats']) {
+    this.#facts = facts;
+    this.#reader = reader;
+    this.#isDeclared = floats === 'declared';
+  }
+
+  /** Puts a number into `fact` and says whether it is one; anything else is noted. */
+  takeNumber(fact: NumberFact, value: unknown): boolean {
+    const isNumber = this.isNumber(fact, value);
+    if (!isNumber) this.noteOdd(value);
+    return isNumber;
+  }
+
+  /** The same for a member that the model declares as a float. */
+  takeFloat(fact: NumberFact, value: unknown): boolean {
+    if (!this.#isDeclared || typeof value !== 'number') return this.takeNumber(fact, value);
     fact.setTo(value, false, null);
-  } else if (Number.isSafeInteger(value)) {
-    // An integer has no negative zero.
-    fact.setTo((value as number) + 0, true, null);
-  } else if (typeof value === 'number' || typeof value === 'bigint') {
-    takeText(fact, String(value), reader);
-  } else if (rawJson.isRawJSON(value)) {
-    takeText(fact, value.rawJSON, reader);
+    return true;
   }
-  return fact.isPresent;
-}
 
-function takeText(fact: NumberFact, text: string, reader: ValueReader): void {
-  const bytes = Buffer.from(text);
-  reader.open(bytes, 0, bytes.length);
-  if (reader.readScalar(true) === VALUE.NUMBER) fact.set(reader);
-}
-
-/** A reward map as a tree with what the formula reads; other values as they are. */
-export function rewardsTree(value: unknown, reader: ValueReader): JsonTree {
-  return treeOf(value, reader, (entry) => spanTree(entry, ['score', 'weight'], reader));
-}
-
-const SPAN_MEMBERS = ['start', 'end', 'duration'] as const;
-
-/** A timing as a tree with what the formula reads: spans of the root and of its phases. */
-export function timingTree(value: unknown, reader: ValueReader): JsonTree {
-  if (!isPlainObject(value)) return scalarTree(value, reader);
-  const root: JsonObject = new Map();
-  const open: { readonly from: PlainObject; readonly to: JsonObject }[] = [{ from: value, to: root }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    for (const key of Object.keys(next.from)) {
-      const member = memberOf(next.from, key);
-      if (!isPlainObject(member)) {
-        if (SPAN_MEMBERS.some((name) => name === key) && member !== undefined) {
-          next.to.set(key, scalarTree(member, reader));
-        }
-      } else if (key === '') {
-        // The empty name means the root again, at any depth.
-        const inner: JsonObject = new Map();
-        next.to.set(key, inner);
-        open.push({ from: member, to: inner });
-      } else {
-        next.to.set(key, spanTree(member, SPAN_MEMBERS, reader));
-      }
+  /** Puts a number into `fact` and says whether it is one. */
+  isNumber(fact: NumberFact, value: unknown): boolean {
+    fact.clear();
+    if (typeof value === 'number') {
+      // An integer has no negative zero.
+      if (Number.isSafeInteger(value)) fact.setTo(value + 0, true, null);
+      else if (!Number.isInteger(value) || Math.abs(value) >= 1e21) fact.setTo(value, false, null);
+      else this.#takeText(fact, String(value));
+    } else if (typeof value === 'bigint') {
+      this.#takeText(fact, String(value));
+    } else if (typeof value === 'object' && value !== null && rawJson.isRawJSON(value)) {
+      this.#takeText(fact, value.rawJSON);
     }
+    return fact.isPresent;
   }
-  return root;
-}
 
-function treeOf(value: unknown, reader: ValueReader, entryOf: (entry: PlainObject) => JsonTree): JsonTree {
-  if (!isPlainObject(value)) return scalarTree(value, reader);
-  const tree: JsonObject = new Map();
-  for (const key of Object.keys(value)) {
-    const entry = memberOf(value, key);
-    if (entry !== undefined) tree.set(key, isPlainObject(entry) ? entryOf(entry) : scalarTree(entry, reader));
+  #takeText(fact: NumberFact, text: string): void {
+    const bytes = Buffer.from(text);
+    this.#reader.open(bytes, 0, bytes.length);
+    if (this.#reader.readScalar(true) === VALUE.NUMBER) fact.set(this.#reader);
   }
-  return tree;
-}
 
-function spanTree(span: PlainObject, keys: readonly string[], reader: ValueReader): JsonObject {
-  const tree: JsonObject = new Map();
-  for (const key of keys) {
-    const member = memberOf(span, key);
-    if (member !== undefined) tree.set(key, scalarTree(member, reader));
+  /** The elements of a list; none, which is noted, when it is no list. */
+  elementsOf(value: unknown): readonly unknown[] {
+    if (Array.isArray(value)) return value;
+    this.noteOdd(value);
+    return NO_ELEMENTS;
   }
-  return tree;
-}
 
-/** Containers come empty: no formula looks into those. */
-function scalarTree(value: unknown, reader: ValueReader): JsonTree {
-  if (value === null || value === undefined) return null;
-  if (typeof value === 'boolean' || typeof value === 'string') return value;
-  const number = new NumberFact();
-  if (takeNumber(number, value, reader)) return number;
-  return Array.isArray(value) ? [] : new Map();
+  /** Notes a value of a type that does not belong where it stands; nothing may stand anywhere. */
+  noteOdd(value: unknown): void {
+    if (value !== undefined && value !== null) this.#facts.noteOdd();
+  }
 }

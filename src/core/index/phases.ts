@@ -1,5 +1,9 @@
-/** Seconds by top-level phase over all traces of a record (spec 04 section 4.6), from the texts of their `timing`. */
+/**
+ * Seconds by top-level phase over all traces of a record (spec 04 section 4.6), from the texts of their `timing`, or span
+ * by span.
+ */
 import { ExactSum } from './exact-sum.js';
+import { ALL_ITEMS } from './item-steps.js';
 import { type JsonObject, type JsonTree, readTree } from './json-tree.js';
 import { NameTable } from './name-table.js';
 import { NOTE } from './notes.js';
@@ -51,6 +55,8 @@ class Span {
 export class Phases {
   /** NOTE bits since the owner cleared them, those of the reader aside. */
   notes = 0;
+  /** The span at hand, which `addSpan` reads. */
+  readonly span = new Span();
 
   readonly #names = new NameTable();
   /** By number of the name: seconds in this record, and whether it has any. */
@@ -63,8 +69,9 @@ export class Phases {
   #orderCount = 0;
   #pass = 0;
   readonly #root = new Span();
-  readonly #span = new Span();
   readonly #sum = new ExactSum();
+  /** Phases in `#sum`; what is added to any begins it anew. */
+  #summed = 0;
   /** Phases of the text that is being read: numbers of names and their seconds, valid up to #pendingCount. */
   readonly #pendingNames: number[] = [];
   readonly #pendingSeconds: number[] = [];
@@ -74,6 +81,7 @@ export class Phases {
   reset(): void {
     for (let index = 0; index < this.#orderCount; index += 1) this.#isTimed[this.#order[index] as number] = false;
     this.#orderCount = 0;
+    this.#summed = 0;
     if (this.#names.beginRecord()) {
       this.#seenIn.length = 0;
       this.#isTimed.length = 0;
@@ -83,11 +91,20 @@ export class Phases {
   /** Σ over the phases, compensated; null when there are none. */
   total(): number | null {
     if (this.#orderCount === 0) return null;
-    this.#sum.reset();
-    for (let index = 0; index < this.#orderCount; index += 1) {
+    this.sumSome(ALL_ITEMS);
+    return this.#sum.value;
+  }
+
+  /** Sums up as item-steps says, so that `total` has nothing left to do. */
+  sumSome(items: number): number {
+    const from = this.#summed;
+    const to = Math.min(this.#orderCount, from + items);
+    if (from === 0) this.#sum.reset();
+    for (let index = from; index < to; index += 1) {
       this.#sum.addFloat(this.#seconds[this.#order[index] as number] as number);
     }
-    return this.#sum.value;
+    this.#summed = to;
+    return items - (to - from);
   }
 
   /** Reads the timing in `bytes[start, end)`, an object, and adds its phases; false after a fault of the reader. */
@@ -104,14 +121,19 @@ export class Phases {
     reader.open(bytes, start, end);
     const tree = readTree(reader);
     if (tree === undefined) return false;
-    this.addTree(tree);
+    this.#addTree(tree);
     return true;
   }
 
-  /** Adds a timing that was built; anything but a Map has no phases. A key `""` names the root again (upstream's rule). */
-  addTree(tree: JsonTree): void {
+  /** Adds the span at hand, if its length is known, under the name in `bytes[start, end)`, empty for the root. */
+  addSpan(bytes: Uint8Array, start: number, end: number): void {
+    if (this.span.isTimed) this.#add(this.#names.indexOf(bytes, start, end), this.span.seconds);
+  }
+
+  /** A timing that was built; anything but a Map has no phases. A key `""` names the root again (upstream's rule). */
+  #addTree(tree: JsonTree): void {
     if (!(tree instanceof Map)) return;
-    this.#addSpan(tree, ROOT_NAME);
+    this.#addTreeSpan(tree, ROOT_NAME);
     const open = [tree.entries()];
     for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {
       const next = top.next();
@@ -121,17 +143,17 @@ export class Phases {
       }
       const [key, value] = next.value;
       if (!(value instanceof Map) || key.includes('/')) continue;
-      this.#addSpan(value, Buffer.from(key));
+      this.#addTreeSpan(value, Buffer.from(key));
       if (key === '') open.push(value.entries());
     }
   }
 
-  #addSpan(tree: JsonObject, name: Uint8Array): void {
-    const span = this.#span;
+  #addTreeSpan(tree: JsonObject, name: Uint8Array): void {
+    const { span } = this;
     this.#take(span.start, tree.get('start'));
     this.#take(span.end, tree.get('end'));
     this.#take(span.duration, tree.get('duration'));
-    if (span.isTimed) this.#add(this.#names.indexOf(name, 0, name.length), span.seconds);
+    this.addSpan(name, 0, name.length);
   }
 
   #take(fact: NumberFact, value: JsonTree | undefined): void {
@@ -141,6 +163,7 @@ export class Phases {
   }
 
   #add(name: number, seconds: number): void {
+    this.#summed = 0;
     if (this.#isTimed[name] === true) {
       this.#seconds[name] = (this.#seconds[name] as number) + seconds;
       return;
@@ -188,7 +211,7 @@ export class Phases {
     const name = this.#names.indexOf(reader.bytes, nameStart, nameEnd);
     if (this.#seenIn[name] === this.#pass) return false;
     this.#seenIn[name] = this.#pass;
-    const span = this.#span;
+    const { span } = this;
     span.clear();
     let seen = 0;
     if (reader.enter(CLOSE_OBJECT)) {

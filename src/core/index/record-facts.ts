@@ -1,11 +1,16 @@
-/** The formulas of spec 04 section 4 over the traces of one record: traces are folded in one by one, in their order. */
+/**
+ * The formulas of spec 04 section 4 over the traces of one record: traces are folded in one by one, in their order, each
+ * in one go or in steps.
+ */
+import { BranchCount } from './branch-count.js';
 import { BranchTokens } from './branch-tokens.js';
 import { ExactSum } from './exact-sum.js';
+import { ALL_ITEMS } from './item-steps.js';
 import type { KeptText } from './kept-text.js';
 import { NOTE } from './notes.js';
 import { NumberFact } from './number-fact.js';
 import { Phases } from './phases.js';
-import { KIND, NO_PARENT, STOP, type TraceFacts } from './trace-facts.js';
+import { KIND, STOP, type TraceFacts } from './trace-facts.js';
 
 /** How rows are computed. */
 export type RowOptions = {
@@ -18,6 +23,13 @@ export type RowOptions = {
   readonly mode: 'compat' | 'exact';
   /** Derive token counts also where the stored ones are written, for `--check`. */
   readonly bothCounts?: boolean;
+  /**
+   * For records in memory, what a whole JavaScript number is. `plain`, the default: an integer, as `JSON.stringify`
+   * prints it. `declared`: a float where the model declares one, as an encoder prints it that knows the model: `score`
+   * and `weight` of a reward, `cost` of a usage, `start`, `end` and `duration` in a timing. A bigint is an integer there
+   * too, a literal what it says.
+   */
+  readonly floats?: 'plain' | 'declared';
 };
 
 export const DEFAULT_ROW_OPTIONS: RowOptions = { tokens: 'auto', mode: 'compat' };
@@ -78,15 +90,17 @@ export class RecordFacts {
   readonly #isExact: boolean;
   /** Whether token counts are derived. */
   readonly isDerived: boolean;
+  readonly #branchCount: BranchCount;
   readonly #tokens = new BranchTokens();
-  /** For each node the pass in which it was seen as a parent. */
-  #parentSeen = new Int32Array(64);
-  #pass = 0;
+  /** Calls of the trace at hand whose costs are added. */
+  #costsFolded = 0;
+  #isFolded = false;
 
   constructor(kept: KeptText, options: RowOptions) {
     this.#options = options;
     this.#kept = kept;
     this.#isExact = options.mode === 'exact';
+    this.#branchCount = new BranchCount(this.#isExact);
     this.isDerived = options.tokens !== 'stored' || options.bothCounts === true;
   }
 
@@ -134,6 +148,12 @@ export class RecordFacts {
 
   /** Adds all of a trace but its timing, which the feed adds next. */
   fold(trace: TraceFacts): void {
+    this.beginFold(trace);
+    this.foldSome(trace, ALL_ITEMS);
+  }
+
+  /** Adds what a trace says once; `foldSome` adds the rest. Both stamps are settled then. */
+  beginFold(trace: TraceFacts): void {
     if (this.traceCount === 0) {
       if (trace.dispatch.isPresent) this.dispatch.set(trace.dispatch);
       if (trace.arrival.isPresent) this.arrival.set(trace.arrival);
@@ -144,11 +164,21 @@ export class RecordFacts {
     if (this.kind === KIND.NONE) this.kind = trace.kind;
     if (trace.rewards.entries > 0) this.reward.add(trace.rewards.sum);
     if (trace.advantage.isPresent) this.advantage.add(trace.advantage);
-    this.#foldCosts(trace);
     this.turns += trace.turns;
-    this.branches += this.#branchesOf(trace);
     this.#foldStop(trace);
-    if (this.isDerived) this.#foldTokens(trace);
+    this.#isFolded = false;
+    this.#costsFolded = 0;
+    this.#branchCount.begin(trace);
+    if (this.isDerived) this.#tokens.begin(trace);
+  }
+
+  /** As item-steps says. */
+  foldSome(trace: TraceFacts, items: number): number {
+    let left = items - this.#foldCosts(trace, items);
+    if (left > 0) left = this.#branchCount.step(trace, left);
+    if (left > 0 && this.isDerived) left = this.#tokens.step(trace, left);
+    if (left > 0 && !this.#isFolded) this.#endFold();
+    return left;
   }
 
   #addId(start: number, length: number): void {
@@ -163,54 +193,28 @@ export class RecordFacts {
     this.idCount += 1;
   }
 
-  #foldCosts(trace: TraceFacts): void {
-    for (let call = 0; call < trace.callCount; call += 1) {
+  /** Returns how many calls were taken. */
+  #foldCosts(trace: TraceFacts, most: number): number {
+    const from = this.#costsFolded;
+    const to = Math.min(trace.callCount, from + most);
+    for (let call = from; call < to; call += 1) {
       if (!trace.hasCost(call)) continue;
       if (trace.isIntCost(call)) this.cost.addInt(trace.costs[call] as number, trace.bigCost(call));
       else this.cost.addFloat(trace.costs[call] as number);
     }
+    this.#costsFolded = to;
+    return to - from;
   }
 
-  /** Nodes less distinct parents, by counts alone (spec 04 section 4.4): a null is one more value unless exact. */
-  #branchesOf(trace: TraceFacts): number {
-    const { nodeCount, parents } = trace;
-    if (nodeCount > this.#parentSeen.length) {
-      this.#parentSeen = new Int32Array(nodeCount * 2);
-      this.#pass = 0;
-    }
-    this.#pass += 1;
-    const seen = this.#parentSeen;
-    const pass = this.#pass;
-    let distinct = 0;
-    let isNullSeen = false;
-    let isFar = false;
-    for (let node = 0; node < nodeCount; node += 1) {
-      const parent = parents[node] as number;
-      if (parent >= nodeCount) isFar = true;
-      else if (parent >= 0) {
-        if (seen[parent] === pass) continue;
-        seen[parent] = pass;
-        distinct += 1;
-      } else if (parent === NO_PARENT.NULL) isNullSeen = true;
-    }
-    if (isNullSeen && !this.#isExact) distinct += 1;
-    if (isFar || trace.oddParents.length > 0) distinct += this.#oddParentsOf(trace, seen, pass);
-    return Math.max(0, nodeCount - distinct);
-  }
-
-  /** Distinct parents that are no index of a node. A float or boolean that equals an index is the same value to Python. */
-  #oddParentsOf(trace: TraceFacts, seen: Int32Array, pass: number): number {
-    this.notes |= ODD_PARENT;
-    const keys = new Set<string>();
-    for (let node = 0; node < trace.nodeCount; node += 1) {
-      const parent = trace.parents[node] as number;
-      if (parent >= trace.nodeCount) keys.add(String(parent));
-    }
-    for (const key of trace.oddParents) {
-      const isIndex = /^\d{1,9}$/.test(key) && Number(key) < trace.nodeCount && seen[Number(key)] === pass;
-      if (!isIndex) keys.add(key);
-    }
-    return keys.size;
+  #endFold(): void {
+    this.#isFolded = true;
+    this.branches += this.#branchCount.branches;
+    if (this.#branchCount.isOdd) this.notes |= ODD_PARENT;
+    if (!this.isDerived) return;
+    const tokens = this.#tokens;
+    if (tokens.isOdd) this.notes |= ODD_PARENT;
+    this.derivedInput.addInt(tokens.input, tokens.bigInput);
+    this.derivedOutput.addInt(tokens.output, tokens.bigOutput);
   }
 
   #foldStop(trace: TraceFacts): void {
@@ -231,14 +235,6 @@ export class RecordFacts {
       if (isText(bytes, stopStart, stopLength, LIMITS[index] as Buffer)) return true;
     }
     return this.#isExact && isText(bytes, stopStart, stopLength, OLDER_LIMIT);
-  }
-
-  #foldTokens(trace: TraceFacts): void {
-    const tokens = this.#tokens;
-    tokens.derive(trace);
-    if (tokens.isOdd) this.notes |= ODD_PARENT;
-    this.derivedInput.addInt(tokens.input, tokens.bigInput);
-    this.derivedOutput.addInt(tokens.output, tokens.bigOutput);
   }
 
   /** The record is complete: gathers the notes of the parts that have their own. */

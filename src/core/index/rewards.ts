@@ -1,4 +1,4 @@
-/** The reward of one trace (spec 04 section 4.2), from the text of its `rewards` or from a tree. */
+/** The reward of one trace (spec 04 section 4.2), from the text of its `rewards`, or entry by entry. */
 import { ExactSum } from './exact-sum.js';
 import { type JsonTree, readTree } from './json-tree.js';
 import { NameTable } from './name-table.js';
@@ -31,8 +31,10 @@ export class Rewards {
   /** NOTE bits since the owner cleared them, those of the reader aside. */
   notes = 0;
 
-  readonly #score = new NumberFact();
-  readonly #weight = new NumberFact();
+  /** The entry at hand, which `addProduct` reads and changes. */
+  readonly score = new NumberFact();
+  readonly weight = new NumberFact();
+
   readonly #names = new NameTable();
   /** The pass in which a name was seen last: two in one pass are a duplicate. */
   readonly #seenIn: number[] = [];
@@ -58,20 +60,19 @@ export class Rewards {
     reader.open(bytes, start, end);
     const tree = readTree(reader);
     if (tree === undefined) return false;
-    this.addTree(tree);
+    this.#addTree(tree);
     return true;
   }
 
-  /** Adds a map that was built, as Python sees it: a Map; anything else has no entries. */
-  addTree(tree: JsonTree): void {
-    this.reset();
+  /** A map that was built, as Python sees it: a Map; anything else has no entries. */
+  #addTree(tree: JsonTree): void {
     if (!(tree instanceof Map)) return;
     this.entries = tree.size;
     for (const entry of tree.values()) {
       if (entry instanceof Map) {
-        this.#take(this.#score, entry.get('score'));
-        this.#take(this.#weight, entry.get('weight'));
-        this.#addProduct();
+        this.#take(this.score, entry.get('score'));
+        this.#take(this.weight, entry.get('weight'));
+        this.addProduct();
       } else if (entry !== null) {
         this.notes |= ODD_VALUE;
       }
@@ -117,14 +118,14 @@ export class Rewards {
     if (!isScore || words.getInt16(at + 8, true) !== SCORE_3) return -1;
     reader.at = at + 10;
     if (!reader.readNumber(true)) return -1;
-    this.#score.set(reader);
+    this.score.set(reader);
     const next = reader.at;
     const isWeight = words.getInt32(next, true) === WEIGHT_1 && words.getInt32(next + 4, true) === WEIGHT_2;
     if (!isWeight || words.getInt16(next + 8, true) !== WEIGHT_3) return -1;
     reader.at = next + 10;
     if (!reader.readNumber(true) || bytes[reader.at] !== CLOSE_OBJECT) return -1;
-    this.#weight.set(reader);
-    this.#addProduct();
+    this.weight.set(reader);
+    this.addProduct();
     return reader.at + 1;
   }
 
@@ -161,8 +162,8 @@ export class Rewards {
   }
 
   #addEntry(reader: ValueReader): boolean {
-    this.#score.clear();
-    this.#weight.clear();
+    this.score.clear();
+    this.weight.clear();
     let seen = 0;
     if (reader.enter(CLOSE_OBJECT)) {
       do {
@@ -170,13 +171,13 @@ export class Rewards {
         const bit = memberBit(reader);
         if ((seen & bit) !== 0) reader.notes |= DUPLICATE_KEY;
         seen |= bit;
-        if (bit === 0 ? !reader.skipValue() : !this.#readNumber(reader, bit === 1 ? this.#score : this.#weight)) {
+        if (bit === 0 ? !reader.skipValue() : !this.#readNumber(reader, bit === 1 ? this.score : this.weight)) {
           return false;
         }
       } while (reader.hasNext(CLOSE_OBJECT));
       if (reader.fault !== null) return false;
     }
-    this.#addProduct();
+    this.addProduct();
     return true;
   }
 
@@ -192,10 +193,10 @@ export class Rewards {
     return true;
   }
 
-  /** `(score or 0) * (1 if weight is None else weight)`: a score of 0.0 is false to Python and becomes the integer 0. */
-  #addProduct(): void {
-    const score = this.#score;
-    const weight = this.#weight;
+  /** Adds the entry at hand: `(score or 0) * (1 if weight is None else weight)`. 0.0 is false to Python, so the integer 0. */
+  addProduct(): void {
+    const score = this.score;
+    const weight = this.weight;
     if (!score.isPresent || score.value === 0) score.setTo(0, true, null);
     if (!weight.isPresent) weight.setTo(1, true, null);
     const product = score.value * weight.value;

@@ -66,6 +66,14 @@ export class RowWriter {
 
   /** Appends the row and its LF; returns where in `target.bytes` the digits of the line are, or belong. */
   write(target: RowBuffer, place: RowPlace): number {
+    const lineAt = this.writeHead(target, place);
+    this.writeTraceIds(target, 0, this.#facts.idCount);
+    this.writeTail(target, place);
+    return lineAt;
+  }
+
+  /** The same in steps: first all before the trace ids, which come next, some at a time, then what is behind them. */
+  writeHead(target: RowBuffer, place: RowPlace): number {
     const facts = this.#facts;
     // Room for everything that is not a number of unknown length, so that the writes in between need no check.
     target.reserve(ROW_BYTES + this.#kept.length + facts.idCount * 3);
@@ -79,7 +87,12 @@ export class RowWriter {
     target.writeKey(ID);
     this.#writeText(target, facts.id);
     this.#writeKind(target);
-    this.#writeTraceIds(target);
+    target.writeKey(TRACE_IDS);
+    return lineAt;
+  }
+
+  writeTail(target: RowBuffer, place: RowPlace): void {
+    const facts = this.#facts;
     target.writeKey(ENV);
     this.#writeText(target, facts.envName.length > 0 ? facts.envName : facts.envId);
     target.writeKey(GROUP);
@@ -101,7 +114,6 @@ export class RowWriter {
       target.writeDigits(place.chunk);
     }
     target.writeKey(END);
-    return lineAt;
   }
 
   /** 4.1 */
@@ -114,10 +126,10 @@ export class RowWriter {
     else target.writeKey(EVAL);
   }
 
-  #writeTraceIds(target: RowBuffer): void {
-    const { idSpans, idCount } = this.#facts;
-    target.writeKey(TRACE_IDS);
-    for (let index = 0; index < idCount; index += 1) {
+  /** Ids `from` to before `to`. */
+  writeTraceIds(target: RowBuffer, from: number, to: number): void {
+    const { idSpans } = this.#facts;
+    for (let index = from; index < to; index += 1) {
       if (index > 0) target.writeByte(COMMA);
       target.writeByte(QUOTE);
       target.writeWords(this.#kept.view, idSpans[index * 2] as number, idSpans[index * 2 + 1] as number);

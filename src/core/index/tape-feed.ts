@@ -12,7 +12,7 @@ import { NOTE, type RowFault } from './notes.js';
 import type { NumberFact } from './number-fact.js';
 import { isText, RecordFacts, type RowOptions, TextFact } from './record-facts.js';
 import { stepOf } from './step-order.js';
-import { COUNT, KIND, NO_PARENT, STOP, TraceFacts } from './trace-facts.js';
+import { COUNT, KIND, MAX_INDEX, NO_PARENT, STOP, TraceFacts } from './trace-facts.js';
 import { ValueReader } from './value-reader.js';
 
 // Local constants: the compiler turns comparisons with them into a jump, and under a test runner an import is a call.
@@ -74,9 +74,6 @@ const TRAIN = Buffer.from('train');
 const EVAL = Buffer.from('eval');
 const LENGTH = Buffer.from('length');
 const ASSISTANT = Buffer.from('assistant');
-
-/** Nodes that can be addressed: an index is at most nine digits. */
-const MAX_INDEX = 999_999_999;
 
 /** Where the text of a timing lies until its trace is folded. */
 const NOWHERE = 0;

@@ -14,6 +14,9 @@ export const STOP = { ABSENT: 0, NULL: 1, TEXT: 2 } as const;
 /** Values in `parents` that are no index. */
 export const NO_PARENT = { ABSENT: -1, NULL: -2, ODD: -3 } as const;
 
+/** Nodes that can be addressed: an index is at most nine digits. */
+export const MAX_INDEX = 999_999_999;
+
 /** Which count of a usage. */
 export const COUNT = { PROMPT: 0, COMPLETION: 1, CACHED: 2 } as const;
 
@@ -97,6 +100,12 @@ export class TraceFacts {
   clearArrival(): void {
     this.arrival.clear();
     this.arrivalStep = Number.NaN;
+  }
+
+  /** Makes room for nodes and calls before any is added, so that adding copies nothing. */
+  reserve(nodes: number, calls: number): void {
+    if (nodes > this.parents.length) this.parents = new Int32Array(sizeFor(nodes, MAX_NODES));
+    if (calls > this.callNodes.length) this.#growCalls(sizeFor(calls, MAX_CALLS));
   }
 
   addNode(): void {
@@ -202,15 +211,16 @@ export class TraceFacts {
   }
 
   #growCalls(size: number): void {
-    this.callNodes = grow(this.callNodes, new Int32Array(size));
-    this.hasUsage = grow(this.hasUsage, new Uint8Array(size));
-    this.prompts = grow(this.prompts, new Float64Array(size));
-    this.completions = grow(this.completions, new Float64Array(size));
-    this.cached = grow(this.cached, new Float64Array(size));
-    this.costs = grow(this.costs, new Float64Array(size));
-    this.costKinds = grow(this.costKinds, new Uint8Array(size));
-    this.hasError = grow(this.hasError, new Uint8Array(size));
-    this.isCutByLength = grow(this.isCutByLength, new Uint8Array(size));
+    const used = this.callCount;
+    this.callNodes = grow(this.callNodes, new Int32Array(size), used);
+    this.hasUsage = grow(this.hasUsage, new Uint8Array(size), used);
+    this.prompts = grow(this.prompts, new Float64Array(size), used);
+    this.completions = grow(this.completions, new Float64Array(size), used);
+    this.cached = grow(this.cached, new Float64Array(size), used);
+    this.costs = grow(this.costs, new Float64Array(size), used);
+    this.costKinds = grow(this.costKinds, new Uint8Array(size), used);
+    this.hasError = grow(this.hasError, new Uint8Array(size), used);
+    this.isCutByLength = grow(this.isCutByLength, new Uint8Array(size), used);
   }
 
   /** Whether the last call without an error was ended by the length of its output. */
@@ -222,7 +232,12 @@ export class TraceFacts {
   }
 }
 
-function grow<T extends Int32Array | Uint8Array | Float64Array>(from: T, to: T): T {
-  to.set(from);
+function grow<T extends Int32Array | Uint8Array | Float64Array>(from: T, to: T, used: number): T {
+  to.set(from.subarray(0, used));
   return to;
+}
+
+/** A power of two, since arrays double until they are at the most. */
+function sizeFor(count: number, most: number): number {
+  return Math.min(2 ** Math.ceil(Math.log2(count)), most);
 }
