@@ -6,6 +6,7 @@
  */
 import { Digits, EIGHT_ZEROS } from './digits';
 import { END, FLOATS } from './layout';
+import { restOfFours, writeFours } from './rounded';
 
 /** Rounded to a number of decimals as Python does. */
 const ROUNDED: i32 = 0;
@@ -61,6 +62,12 @@ export function writeFloats(to: usize, from: i32, count: i32, form: i32, decimal
   let at = to;
   let index = from;
   while (index < count) {
+    if (form === ROUNDED) {
+      const power = load<f64>(POWERS + ((<usize>decimals) << 3));
+      at = writeFours(at, FLOATS + ((<usize>index) << 3), FLOATS + ((<usize>count) << 3), power, decimals);
+      index = <i32>(restOfFours - FLOATS) >> 3;
+      if (index === count) break;
+    }
     const value = load<f64>(FLOATS + ((<usize>index) << 3));
     const next = form === ROUNDED ? writeRounded(at, value, decimals) : writeShortest(at, value, form === PLAIN);
     if (next === 0) break;

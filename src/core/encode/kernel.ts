@@ -48,7 +48,7 @@ type KernelExports = {
 };
 
 /**
- * The caller keeps to the rooms and limits above; nothing is checked. What lies behind the end of a run, up to 16 bytes
+ * The caller keeps to the rooms and limits above; nothing is checked. What lies behind the end of a run, up to 32 bytes
  * behind its room, may have been overwritten. A run has to be printed before another is put into the same scratch.
  */
 export class EncodeKernel {
