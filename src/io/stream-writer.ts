@@ -254,7 +254,8 @@ export class StreamWriter {
     const [flush] = this.#flushes;
     if (flush === undefined) return false;
     const { head } = this.#queue;
-    return head === undefined || head.number > flush.line;
+    // A line that was given up goes first, so that nothing of it is left when whoever waits closes the file.
+    return head === undefined || (head.number > flush.line && !head.isGivenUp);
   }
 
   async #passFlushes(): Promise<void> {

@@ -1,0 +1,127 @@
+/** Any lines, cut into any parts, at any pace: the stream is their concatenation, rolled as spec 03 section 2 says. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { chunkName } from '../../src/core/stream/chunk-names.js';
+import { sealChunk } from '../../src/io/seal-chunk.js';
+import type { RecordPlace } from '../../src/io/stream-types.js';
+import { openWriter, readPlace } from '../helpers/stream-folder.js';
+
+const SEED = 20_267;
+
+/** What a producer does with one line. */
+type Turn = {
+  readonly parts: readonly Uint8Array[];
+  /** Bit by bit: whether it waits before each part, and at the end. */
+  readonly pauses: number;
+  readonly isAborted: boolean;
+  readonly isFlushed: boolean;
+};
+
+const PART = fc.uint8Array({ maxLength: 40 }).map((bytes) => bytes.map((byte) => (byte === 0x0a ? 0x20 : byte)));
+const TURN: fc.Arbitrary<Turn> = fc.record({
+  parts: fc.array(PART, { minLength: 1, maxLength: 6 }).filter((parts) => parts.some(({ length }) => length > 0)),
+  pauses: fc.oneof(fc.constant(0), fc.nat(127)),
+  isAborted: fc.integer({ min: 0, max: 4 }).map((value) => value === 0),
+  isFlushed: fc.integer({ min: 0, max: 4 }).map((value) => value === 0),
+});
+
+/** Where lines lie, by the rule alone. */
+function placesOf(lengths: readonly number[], chunkBytes: number): RecordPlace[] {
+  let chunk = 0;
+  let offset = 0;
+  return lengths.map((bytes) => {
+    if (offset > 0 && offset + bytes > chunkBytes) {
+      chunk += 1;
+      offset = 0;
+    }
+    const place = { chunk, offset, bytes };
+    offset += bytes;
+    return place;
+  });
+}
+
+/** Plays the turns and returns the lines that were committed, with the places that they were told. */
+async function play(turns: readonly Turn[], chunkBytes: number, directory?: string) {
+  const { writer, directory: at } = await openWriter({ compress: false, chunkBytes }, directory);
+  const lines: Buffer[] = [];
+  const told: Promise<RecordPlace>[] = [];
+  let held = 0;
+  for (const { parts, pauses, isAborted, isFlushed } of turns) {
+    const line = writer.openLine();
+    for (const [index, part] of parts.entries()) {
+      if ((pauses >> index) % 2 === 1) await new Promise(setImmediate);
+      held += 1;
+      // A pooled buffer is written over by the next part as soon as it is let go.
+      const bytes = Uint8Array.from(part);
+      const release = (): void => {
+        held -= 1;
+        bytes.fill(0x23);
+      };
+      line.write({ bytes, release });
+    }
+    if ((pauses >> 6) % 2 === 1) await new Promise(setImmediate);
+    if (isAborted) void line.abort();
+    else {
+      lines.push(Buffer.concat([...parts, Buffer.from('\n')]));
+      told.push(line.commit());
+    }
+    if (isFlushed) await writer.flush();
+  }
+  const places = await Promise.all(told);
+  await writer.leave();
+  expect(held).toBe(0);
+  return { lines, places, directory: at };
+}
+
+test('lines in parts', { timeout: 60_000 }, async () => {
+  let rolls = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(TURN, { maxLength: 25, size: 'max' }),
+      fc.integer({ min: 1, max: 400 }),
+      async (turns, chunkBytes) => {
+        const { lines, places, directory } = await play(turns, chunkBytes);
+        expect(places).toEqual(
+          placesOf(
+            lines.map(({ length }) => length),
+            chunkBytes,
+          ),
+        );
+        const files = readdirSync(directory).sort();
+        const whole = Buffer.concat(files.map((name) => readFileSync(join(directory, name))));
+        expect(whole.equals(Buffer.concat(lines))).toBe(true);
+        rolls += Math.max(0, files.length - 1);
+        for (const [index, place] of places.entries()) {
+          const path = join(directory, chunkName(place.chunk));
+          if (index % 3 === 0 && existsSync(path)) sealChunk({ path, level: 1, frameBytes: 64 });
+          expect((await readPlace(directory, place)).equals(lines[index] as Buffer)).toBe(true);
+        }
+      },
+    ),
+    { seed: SEED, numRuns: 60 },
+  );
+  expect(rolls).toBeGreaterThan(100);
+});
+
+test('two writers one after the other are one stream', { timeout: 60_000 }, async () => {
+  const turns = fc.array(TURN, { maxLength: 10, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(turns, turns, fc.integer({ min: 1, max: 400 }), async (first, second, chunkBytes) => {
+      const one = await play(first, chunkBytes);
+      const two = await play(second, chunkBytes, one.directory);
+      const lines = [...one.lines, ...two.lines];
+      expect([...one.places, ...two.places]).toEqual(
+        placesOf(
+          lines.map(({ length }) => length),
+          chunkBytes,
+        ),
+      );
+      const files = readdirSync(one.directory).sort();
+      const whole = Buffer.concat(files.map((name) => readFileSync(join(one.directory, name))));
+      expect(whole.equals(Buffer.concat(lines))).toBe(true);
+    }),
+    { seed: SEED, numRuns: 30 },
+  );
+});
