@@ -11,7 +11,7 @@ export type MemberRule = {
   readonly rank: number;
   /** A null of a model is not written. Nulls inside plain values, lists and maps always are. */
   readonly onNull: 'drop' | 'keep';
-  /** What an empty array does. */
+  /** An empty list goes like a null: tools of a node. */
   readonly onEmpty: 'drop' | 'keep';
   /** Never written, whatever it is: tensors, and what only a running episode needs. */
   readonly isLeftOut: boolean;
@@ -20,7 +20,10 @@ export type MemberRule = {
    * digit, both with whole numbers as `1.0`.
    */
   readonly stream: 'ints' | 'flags' | 'rounded' | 'floats' | null;
-  /** A number that the model declares as a float: a whole one is written as `1.0`. Of a map, each of its entries. */
+  /**
+   * A number that the model declares as a float: a whole one is written as `1.0`. Of a map, each of its entries. Rows of
+   * episodes in memory follow with `floats: 'declared'` (core/index/record-facts).
+   */
   readonly isFloat: boolean;
   /** The model of the value, of its elements when it is an array, of its entries when `isMap`; null for plain JSON. */
   readonly inside: ModelRule | null;
