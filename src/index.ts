@@ -1,7 +1,8 @@
 /**
- * The public library of prl: reading runs, index rows, and the parts of the upload pipeline. What is exported here is stable;
- * everything else may change in any version.
+ * The public library of prl: reading runs, index rows, the parts of the upload pipeline, and the file monitor. What is
+ * exported here is stable; everything else may change in any version.
  */
+export type { RunInfo, WorkInfo } from './core/encode/record-run.js';
 export { PrlError, type PrlErrorCode, type PrlErrorOptions } from './core/errors.js';
 export { annotationRow } from './core/index/annotation-row.js';
 export type { DifferenceKind, IndexComparison, RowDifference } from './core/index/compare.js';
@@ -35,3 +36,18 @@ export { type ReadRecordsOptions, type RunEvent, readRecords } from './io/run-re
 export type { ChunkFile, Run, RunLayout } from './io/run-types.js';
 export { RunUpload, type RunUploadOptions } from './io/run-upload.js';
 export { createSender, type HttpSender, type ServiceAccess } from './io/sender.js';
+export { FileMonitor } from './monitor/file-monitor.js';
+export { LogError } from './monitor/log-error.js';
+export type { Metrics } from './monitor/metrics-row.js';
+export { FILE_MONITOR_DEFAULTS, type FileMonitorOptions } from './monitor/monitor-settings.js';
+export type {
+  AnnotationUpdate,
+  EpisodeKind,
+  LoggedRecord,
+  LogOptions,
+  LogReceipt,
+  MonitorNotice,
+  MonitorRun,
+  MonitorSnapshot,
+  RefusedRecord,
+} from './monitor/monitor-types.js';

@@ -1,5 +1,5 @@
 /** What a producer hands to a file monitor and what it gets back. No logic. */
-import type { RunInfo, WorkInfo } from '../core/encode/record-run.js';
+import type { RunInfo } from '../core/encode/record-run.js';
 import type { StreamNotice, StreamSnapshot } from '../io/stream-types.js';
 
 /** Which work an episode belongs to. */
@@ -80,5 +80,3 @@ export type MonitorSnapshot = {
   readonly metricsFailed: number;
   readonly stream: StreamSnapshot;
 };
-
-export type { RunInfo, WorkInfo };
