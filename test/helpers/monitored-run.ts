@@ -3,13 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { IndexComparison } from '../../src/core/index/compare.js';
-import { openRun } from '../../src/io/run.js';
-import { RunIndex } from '../../src/io/run-index.js';
 import { FileMonitor } from '../../src/monitor/file-monitor.js';
 import type { FileMonitorOptions } from '../../src/monitor/monitor-settings.js';
 import type { MonitorNotice } from '../../src/monitor/monitor-types.js';
 import { readRun } from './read-run.js';
-import { SEAL_WORKER } from './stream-folder.js';
+import { checkedIndexes, SEAL_WORKER } from './stream-folder.js';
 import { tempFolder } from './temp-folder.js';
 
 export type Monitored = {
@@ -96,17 +94,5 @@ export async function idsOf(run: string): Promise<string[]> {
 
 /** What `prl index --check` finds in each index of a run. */
 export async function checkIndexes(run: string): Promise<(IndexComparison | null)[]> {
-  const index = new RunIndex({
-    run: await openRun(run),
-    target: { kind: 'check', path: null },
-    jobs: 1,
-    tokens: 'auto',
-    mode: null,
-    isStrict: true,
-    subset: 'all',
-    onNotice: () => {},
-    environment: null,
-  });
-  const { streams } = await index.run(new AbortController().signal);
-  return streams.map(({ check }) => check);
+  return (await checkedIndexes(run)).map(({ check }) => check);
 }
