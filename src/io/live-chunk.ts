@@ -1,5 +1,5 @@
 /** The plain chunk that grows: how it comes to its number, whether it is started, found, or takes over a long line. */
-import { lstat, readdir, rename, unlink } from 'node:fs/promises';
+import { lstat, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chunkName } from '../core/stream/chunk-names.js';
 import type { PlainChunkName } from '../core/stream/resume-plan.js';
@@ -69,9 +69,12 @@ export async function moveTail(old: LiveChunk, directory: string): Promise<LiveC
   }
 }
 
-/** Removes what a killed process left of a move. Readers pass over it, so that it matters to nobody when this fails. */
-export async function removeMoving(directory: string): Promise<void> {
-  for (const name of await readdir(directory)) {
+/**
+ * Removes what a killed process left of a move, among the names of a directory. Readers pass over it, so that it matters
+ * to nobody when this fails.
+ */
+export async function removeMoving(directory: string, names: readonly string[]): Promise<void> {
+  for (const name of names) {
     if (MOVING_NAME.test(name)) await unlink(join(directory, name)).catch(() => {}); // see above
   }
 }

@@ -32,8 +32,9 @@ export async function openStream(path: string, options: StreamWriterOptions): Pr
   const directory = await makeRealDirectory(path);
   const lock = await lockStream(directory, onNotice);
   try {
-    await removeMoving(directory);
-    const plan = planResume(await readdir(directory));
+    const names = await readdir(directory);
+    await removeMoving(directory, names);
+    const plan = planResume(names);
     const { level, frameBytes } = settings;
     const onFailure = ({ message }: PrlError): void => onNotice({ kind: 'seal', message });
     const sealer = new ChunkSealer({ level, frameBytes, onFailure, workerUrl });
