@@ -73,7 +73,7 @@ export class FileMonitor {
     const traces = join(directory, 'traces');
     const encoder = new RecordEncoder(wasmModule('encoder'), { floatDecimals: settings.floatDecimals });
     // The encoder writes floats as the models declare them, so rows must read them so.
-    const indexer = new RecordIndexer({ floats: 'declared' });
+    const indexer = new RecordIndexer({ rules: 'record' });
     const episodes = await RecordLane.open(join(traces, 'stream'), settings, {
       holds: 'episodes',
       model: EPISODE_RULES,

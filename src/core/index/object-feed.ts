@@ -39,7 +39,7 @@ export class ObjectFeed {
   constructor(options: RowOptions) {
     this.kept = new KeptText(this.#reader);
     this.facts = new RecordFacts(this.kept, options);
-    this.#values = new ObjectValues(this.facts, this.#reader, options.floats);
+    this.#values = new ObjectValues(this.facts, this.#reader, options.rules);
     this.#nodes = new ObjectNodes(this.#trace, this.#values);
     this.#calls = new ObjectCalls(this.#trace, this.#values);
     this.#rewards = new ObjectRewards(this.#trace.rewards, this.#values);
@@ -123,7 +123,7 @@ export class ObjectFeed {
       this.#values.noteOdd(id);
     }
     this.#takeInfo(memberOf(value, 'info'));
-    this.#takeStop(memberOf(value, 'stop_condition'));
+    this.#takeStop(this.#values.modelMember(value, 'stop_condition'));
     const nodes = this.#values.elementsOf(memberOf(value, 'nodes'));
     const calls = this.#values.elementsOf(memberOf(value, 'calls'));
     trace.reserve(nodes.length, calls.length);

@@ -28,7 +28,7 @@ export class ObjectNodes {
     for (let index = from; index < to; index += 1) {
       const node = nodes[index];
       trace.addNode();
-      this.#takeParent(memberOf(node, 'parent'));
+      this.#takeParent(this.#values.modelMember(node, 'parent'));
       if (memberOf(memberOf(node, 'message'), 'role') === 'assistant') trace.turns += 1;
     }
     this.#at = to;

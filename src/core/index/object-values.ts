@@ -4,7 +4,7 @@
  * Numbers: JavaScript has one kind, JSON text has two. A whole number stands for the integer that `JSON.stringify`
  * prints for it, any other for a float; `NaN` and the infinities for null. A bigint is an integer. `JSON.rawJSON('1.0')`
  * stands for the literal in it: the way to have a float that is whole, or every digit of a record that was parsed with
- * its source. Where the model declares a float, a whole number may stand for one as well (RowOptions, `floats`).
+ * its source. Where the model declares a float, a whole number may stand for one as well (RowOptions, `rules`).
  * Values are plain data: no `toJSON`; undefined, functions and symbols are not there.
  */
 import type { NumberFact } from './number-fact.js';
@@ -50,13 +50,20 @@ function isNumberText(text: string): boolean {
 export class ObjectValues {
   readonly #facts: RecordFacts;
   readonly #reader: ValueReader;
-  readonly #isDeclared: boolean;
+  readonly #isRuled: boolean;
 
   /** @param reader reads the text of numbers */
-  constructor(facts: RecordFacts, reader: ValueReader, floats: RowOptions['floats']) {
+  constructor(facts: RecordFacts, reader: ValueReader, rules: RowOptions['rules']) {
     this.#facts = facts;
     this.#reader = reader;
-    this.#isDeclared = floats === 'declared';
+    this.#isRuled = rules === 'record';
+  }
+
+  /** A member of a model, as `memberOf`; the rules of a record leave out one that is null, but not a NaN. */
+  modelMember(owner: unknown, key: string): unknown {
+    const value = memberOf(owner, key);
+    if (value !== null || !this.#isRuled) return value;
+    return (owner as PlainObject)[key] === null ? undefined : null;
   }
 
   /** Puts a number into `fact` and says whether it is one; anything else is noted. */
@@ -68,7 +75,7 @@ export class ObjectValues {
 
   /** The same for a member that the model declares as a float. */
   takeFloat(fact: NumberFact, value: unknown): boolean {
-    if (!this.#isDeclared || typeof value !== 'number') return this.takeNumber(fact, value);
+    if (!this.#isRuled || typeof value !== 'number') return this.takeNumber(fact, value);
     fact.setTo(value, false, null);
     return true;
   }

@@ -24,12 +24,13 @@ export type RowOptions = {
   /** Derive token counts also where the stored ones are written, for `--check`. */
   readonly bothCounts?: boolean;
   /**
-   * For records in memory, what a whole JavaScript number is. `plain`, the default: an integer, as `JSON.stringify`
-   * prints it. `declared`: a float where the model declares one, as an encoder prints it that knows the model: `score`
-   * and `weight` of a reward, `cost` of a usage, `start`, `end` and `duration` in a timing. A bigint is an integer there
-   * too, a literal what it says.
+   * For records in memory, how they will be written. `plain`, the default: as `JSON.stringify` does, so that a whole
+   * number is an integer and a null is there. `record`: by the rules of core/encode/record-rules, so that a whole number
+   * is a float where the model declares one (`score` and `weight` of a reward, `cost` of a usage, `start`, `end` and
+   * `duration` in a timing) and a null `parent` or `stop_condition` is not there. A bigint is an integer with both, a
+   * literal what it says.
    */
-  readonly floats?: 'plain' | 'declared';
+  readonly rules?: 'plain' | 'record';
 };
 
 export const DEFAULT_ROW_OPTIONS: RowOptions = { tokens: 'auto', mode: 'compat' };

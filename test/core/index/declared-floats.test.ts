@@ -14,7 +14,7 @@ const SEED = 20261202;
 const PLACE = { line: 1, offset: 0, chunk: 0 } as const;
 
 function declaredRow(value: unknown): string {
-  return Buffer.from(indexRecord(value, { ...PLACE, floats: 'declared' })).toString();
+  return Buffer.from(indexRecord(value, { ...PLACE, rules: 'record' })).toString();
 }
 
 /** The row of the text in which declared floats have their point. */
@@ -86,7 +86,7 @@ describe('declared floats', () => {
   });
 
   test('plain rows stay as they are', () => {
-    const row = indexRecord({ traces: [{ calls: [{ usage }] }] }, { ...PLACE, floats: 'plain' });
+    const row = indexRecord({ traces: [{ calls: [{ usage }] }] }, { ...PLACE, rules: 'plain' });
     expect(Buffer.from(row).toString()).toContain('"cost":2,');
   });
 
