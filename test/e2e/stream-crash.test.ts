@@ -168,6 +168,21 @@ describe.skipIf(!HAS_STRACE)('a disk that refuses', () => {
     expect(refusals).toBeGreaterThanOrEqual(8);
   });
 
+  test('the n-th wait for the disk with EIO: told by the flush, and nothing is lost', TIMEOUT, async () => {
+    let refusals = 0;
+    for (let when = 1; ; when += 1) {
+      const stream = newStream();
+      const { status, stdout } = log(stream, injecting('fdatasync', `error=EIO:when=${when}`, writerPaths(stream)));
+      expect(status).toBe(0);
+      expect(await look(stream, IDS, 0)).toEqual(IDS);
+      const told = stdout.match(/^(refused .|closed) PRL_ERR_TEMPORARY$/gm) ?? [];
+      if (told.length === 0) break;
+      expect(told).toHaveLength(1);
+      refusals += 1;
+    }
+    expect(refusals).toBeGreaterThanOrEqual(6);
+  });
+
   test('every write from the n-th on: what was stored is there, and the next writer goes on', TIMEOUT, async () => {
     for (let when = 1; when < 6; when += 1) {
       const stream = newStream();

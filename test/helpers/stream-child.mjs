@@ -37,6 +37,7 @@ async function log(id) {
   const episode = { id, env: { id: 'e' }, task: { type: 'T', data }, ok: true, errors: [], traces: [] };
   const place = await attempt(id, () => store(Buffer.from(JSON.stringify(episode)), isLong ? 300 : 0));
   if (place === null) return;
+  await attempt(id, () => stream.flush());
   say(`stored ${id}`);
   const { chunk, offset } = place;
   const row = indexRecord(episode, { line: index.rows + 1, chunk, offset });
@@ -50,9 +51,7 @@ async function store(bytes, firstBytes) {
     line.write({ bytes: bytes.subarray(0, firstBytes), release });
   });
   line.write(bytes.subarray(firstBytes));
-  const place = await line.commit();
-  await stream.flush();
-  return place;
+  return line.commit();
 }
 
 async function attempt(id, action) {

@@ -1,11 +1,12 @@
 /** Rows at the end of an index: never glued, counted right, and there again for records that a crash left without. */
-import { appendFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { IndexAppender } from '../../src/io/index-appender.js';
 import { catchUpIndex } from '../../src/io/index-catch-up.js';
 import type { StreamNotice } from '../../src/io/stream-types.js';
 import { WORKED_EXAMPLES } from '../core/index/worked-examples.js';
+import { CAN_MOUNT, smallDisk } from '../helpers/small-disk.js';
 import { checkedIndexes, openWriter, rebuiltRows } from '../helpers/stream-folder.js';
 import { tempFolder } from '../helpers/temp-folder.js';
 
@@ -77,6 +78,40 @@ describe('rows go to the end', () => {
     expect(readFileSync(path, 'latin1')).toBe(long);
   });
 
+  test.skipIf(!CAN_MOUNT)(
+    'R-CHK-2: rows that have no room are not there, and the next ones are not glued to them',
+    async () => {
+      const disk = smallDisk(8192);
+      path = join(disk.path, 'stream.index.jsonl');
+      const index = await open();
+      await index.append(bytes('{"line":1,"offset":3}\n'));
+      const rows = bytes('{"line":2,"offset":8}\n'.repeat(1000));
+      const refusal = {
+        code: 'PRL_ERR_LIMIT',
+        message: expect.stringMatching(/at byte 8192: no room.*no row was added/),
+      };
+      await expect(index.append(rows)).rejects.toMatchObject(refusal);
+      expect(index.rows).toBe(1);
+      await index.append(bytes('{"line":2,"offset":8}\n'));
+      await index.close();
+      expect(readFileSync(path, 'latin1')).toBe('{"line":1,"offset":3}\n{"line":2,"offset":8}\n');
+    },
+  );
+
+  test('a device that takes nothing and cannot be cut takes no row until it can', async () => {
+    symlinkSync('/dev/full', path);
+    const index = await open();
+    await expect(index.append(bytes('{}\n'))).rejects.toMatchObject({
+      code: 'PRL_ERR_LIMIT',
+      message: expect.stringContaining('could not be cut off'),
+    });
+    await expect(index.append(bytes('{}\n'))).rejects.toMatchObject({
+      message: expect.stringContaining('it ends in a torn row'),
+    });
+    expect(index.rows).toBe(0);
+    await index.close();
+  });
+
   test('where no file can be', async () => {
     mkdirSync(path);
     await expect(open()).rejects.toMatchObject({ code: 'PRL_ERR_USAGE', message: expect.stringContaining(path) });
@@ -138,6 +173,16 @@ describe('records behind the last row get theirs', () => {
     appendFileSync(join(directory, '00002.jsonl'), RECORDS[9]?.slice(0, 200) ?? '');
     const { writer } = await openWriter({ compress: false }, directory);
     writeFileSync(path, right.slice(0, right.lastIndexOf('\n', right.length - 2) + 1));
+    expect(await catchUp()).toEqual({ added: 1, notices: [], rows: right });
+    await writer.leave();
+  });
+
+  test('of a record that lacked nothing but its LF, one', async () => {
+    const right = await writeStream(RECORDS, false);
+    const last = join(directory, '00003.jsonl');
+    truncateSync(last, readFileSync(last).length - 1);
+    writeFileSync(path, right.slice(0, right.lastIndexOf('\n', right.length - 2) + 1));
+    const { writer } = await openWriter({ compress: false }, directory);
     expect(await catchUp()).toEqual({ added: 1, notices: [], rows: right });
     await writer.leave();
   });
