@@ -13,6 +13,8 @@ export type RejectedEntry = {
   readonly message: string;
 };
 
+type Totals = { readonly episodes: number; readonly bytes: number };
+
 /** The result of one run's upload; fields are only ever added. Bytes are uncompressed unless the key says `wire`. */
 export type UploadDocument = {
   readonly schema: 'prl.upload/1';
@@ -20,14 +22,22 @@ export type UploadDocument = {
   readonly url: string;
   /** Null when the records name none and none was given (`--no-stamp`). */
   readonly run_id: string | null;
-  readonly plan: { readonly episodes: number; readonly bytes: number };
+  /** What the run holds; with filters, what they select of it. */
+  readonly plan: Totals;
+  /** Present with filters only: what they made of the records that were read, in bytes as they stand in the run. */
+  readonly filter?: {
+    /** The flags, as they can be typed again. */
+    readonly text: string;
+    readonly selected: Totals;
+    readonly left_out: Totals;
+  };
   readonly sent: {
     readonly episodes: number;
     readonly bytes: number;
     readonly wire_bytes: number;
     readonly requests: number;
   };
-  readonly already: { readonly episodes: number; readonly bytes: number };
+  readonly already: Totals;
   readonly rejected: readonly RejectedEntry[];
   readonly damaged: readonly Damage[];
   readonly retries: number;
@@ -35,7 +45,7 @@ export type UploadDocument = {
   readonly peak_rss_bytes: number;
   /** Null without `--verify`. */
   readonly verified: { readonly episodes: number; readonly ok: boolean } | null;
-  /** True when every planned episode is stored or rejected: nothing is left to send. */
+  /** True when every episode of the run is stored or rejected; never with filters, which do not look at the others (P5). */
   readonly complete: boolean;
   /** True when the command ended before its work did: a signal, a limit, an unreachable service. */
   readonly partial: boolean;
@@ -48,6 +58,8 @@ export type Surroundings = {
   /** The run as typed. */
   readonly run: string;
   readonly url: string;
+  /** The filters as typed; null without any. */
+  readonly filter: string | null;
   readonly seconds: number;
   readonly peakRssBytes: number;
 };
@@ -63,19 +75,19 @@ export function uploadDocument(outcome: UploadOutcome, surroundings: Surrounding
     sent: { episodes: sent.episodes, bytes: sent.bytes, wire_bytes: sent.wireBytes, requests: sent.requests },
     retries: outcome.retries,
     verified: verified === null ? null : { episodes: verified.episodes, ok: verified.ok },
-    complete: !partial && !isUnconfirmed,
+    complete: !partial && !isUnconfirmed && outcome.filter === null,
     partial,
   };
 }
 
-/** The document of `--dry-run`: complete only when an earlier upload left nothing to send. */
+/** The document of `--dry-run`: complete only when an earlier upload left nothing of the run to send. */
 export function planDocument(plan: UploadPlan, surroundings: Surroundings): UploadDocument {
   return {
     ...common(plan, surroundings),
     sent: { episodes: 0, bytes: 0, wire_bytes: 0, requests: 0 },
     retries: 0,
     verified: null,
-    complete: plan.toSend.episodes === 0,
+    complete: plan.toSend.episodes === 0 && plan.filter === null,
     partial: false,
     dry_run: { ...plan.toSend, requests: plan.requests },
   };
@@ -83,13 +95,16 @@ export function planDocument(plan: UploadPlan, surroundings: Surroundings): Uplo
 
 type Common = Omit<UploadDocument, 'sent' | 'retries' | 'verified' | 'complete' | 'partial' | 'dry_run'>;
 
-function common(outcome: UploadOutcome | UploadPlan, { run, url, seconds, peakRssBytes }: Surroundings): Common {
+function common(outcome: UploadOutcome | UploadPlan, surroundings: Surroundings): Common {
+  const { run, url, filter: text, seconds, peakRssBytes } = surroundings;
+  const { filter } = outcome;
   return {
     schema: 'prl.upload/1',
     run,
     url,
     run_id: outcome.runId,
     plan: { ...outcome.plan },
+    ...(filter === null ? {} : { filter: { text: text ?? '', selected: filter.selected, left_out: filter.leftOut } }),
     already: { ...outcome.already },
     rejected: outcome.rejected.map(rejectedEntry),
     damaged: outcome.damaged,

@@ -8,6 +8,7 @@ import {
   MAX_BATCH_BYTES,
   MAX_CONCURRENCY,
 } from '../core/upload/limits.js';
+import { filterFlags } from './filter-flags.js';
 import { countFlag, screenFlags, sizeFlag, textFlag } from './flags.js';
 
 export const uploadFlags = {
@@ -47,6 +48,7 @@ export const uploadFlags = {
     helpGroup: 'RECORDS',
     summary: 'Send only what an earlier upload recorded as rejected.',
   }),
+  ...filterFlags,
   concurrency: countFlag({
     helpValue: '<n>',
     helpGroup: 'LIMITS',

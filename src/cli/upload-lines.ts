@@ -52,6 +52,7 @@ export function uploadLine(progress: UploadProgress, format: Format): string {
     bytesPerSecond === null ? '-' : format.rate(bytesPerSecond),
     `queue ${format.count(queued.episodes)} (${format.size(queued.bytes)})`,
     `in flight ${inFlight.requests}`,
+    ...(progress.leftOut === null ? [] : [`left out ${format.count(progress.leftOut)}`]),
     `rejected ${format.count(progress.rejected.count)}`,
     `damaged ${format.count(progress.damaged)}`,
     `retries ${format.count(progress.retries)}`,

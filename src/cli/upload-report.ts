@@ -27,6 +27,7 @@ export function uploadReport(options: UploadReportOptions): string[] {
   const { document, format, columns } = options;
   return [
     ` ${headline(document, format)}`,
+    ...filterLines(document, format),
     ...damageLines(document.damaged, { format, columns }),
     ...grouped(document.rejected, (entry) => entry.code).flatMap((group) => rejectedLines(group, format)),
     ...[
@@ -48,6 +49,14 @@ function headline(document: UploadDocument, format: Format): string {
   const done = `uploaded ${counted(sent.episodes, 'episode', format)}, ${format.size(sent.bytes)}`;
   const wire = `(${format.size(sent.wire_bytes)} on the wire) in ${format.span(seconds * 1000)}`;
   return `${partial ? 'partial: ' : ''}${done} ${wire}${others.length > 0 ? `; ${others.join(', ')}` : ''}`;
+}
+
+function filterLines({ filter }: UploadDocument, format: Format): string[] {
+  if (filter === undefined) return [];
+  const { selected, left_out } = filter;
+  const total = selected.episodes + left_out.episodes;
+  const share = `${format.count(selected.episodes)} of ${counted(total, 'episode', format)} selected`;
+  return [` filter    ${share}, ${format.count(left_out.episodes)} left out   ${format.text(filter.text)}`];
 }
 
 function rejectedLines(group: readonly RejectedEntry[], format: Format): string[] {
@@ -80,7 +89,7 @@ function verifiedLines(document: UploadDocument, format: Format): string[] {
 
 /** Where the state is, and last what to do about whatever is not stored. */
 function nextLines({ document, format, journal, words, endsWithFailure = false }: UploadReportOptions): string[] {
-  const { plan, sent, already, rejected, damaged, complete, partial } = document;
+  const { plan, filter, sent, already, rejected, damaged, complete, partial } = document;
   const command = format.text(shellLine(words));
   const retry = words.includes('--retry-rejected') ? command : `${command} --retry-rejected`;
   // A batch without a receipt may be stored: no verdict on its lines, so the journal does not call them rejected.
@@ -88,9 +97,12 @@ function nextLines({ document, format, journal, words, endsWithFailure = false }
   const unsent = Math.max(0, plan.episodes - sent.episodes - already.episodes - rejected.length);
   const state = journal === null ? 'none kept' : format.text(journal);
   const left = unsent + unconfirmed;
+  // With a filter nothing is said of the run, and what was selected can be done all the same.
+  const isDone = complete || (filter !== undefined && !partial && unconfirmed === 0);
   // What ended early has not read the run to its end: there may be more than it knows of.
   const count = `${partial ? 'at least ' : ''}${counted(left, 'episode', format)}`;
-  const rest = complete && left === 0 ? 'nothing left to send' : `${count} left to send`;
+  const nothing = `nothing left to send${filter === undefined ? '' : ' of what was selected'}`;
+  const rest = isDone && left === 0 ? nothing : `${count} left to send`;
   const continues = journal === null ? 'what is stored is not stored twice' : 'continues where this stopped';
   const unreadable = damaged.some(({ kind }) => kind === 'unreadable');
   return [
@@ -98,6 +110,6 @@ function nextLines({ document, format, journal, words, endsWithFailure = false }
     ...(unreadable ? [`next      make the unreadable files readable, then: ${command}`] : []),
     ...(rejected.length > unconfirmed ? [`next      keep or fix what was rejected, then: ${retry}`] : []),
     ...(unconfirmed > 0 ? [`next      check the URL of the service, then: ${command}`] : []),
-    ...(complete || endsWithFailure ? [] : [`next      ${command}   (${continues})`]),
+    ...(isDone || endsWithFailure ? [] : [`next      ${command}   (${continues})`]),
   ];
 }

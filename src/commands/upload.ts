@@ -2,6 +2,7 @@
 import { Args, type Interfaces } from '@oclif/core';
 import { type HelpList, PrlCommand } from '../cli/base-command.js';
 import { EXIT_STATUS } from '../cli/exit-codes.js';
+import { type Filter, filterHelp, filterOf } from '../cli/filter-flags.js';
 import { type Format, terminalFormat } from '../cli/format.js';
 import { planReport } from '../cli/plan-report.js';
 import { isUtf8Locale } from '../cli/screen.js';
@@ -45,12 +46,14 @@ export default class Upload extends PrlCommand {
         ['PRL_STATE_DIR', 'journals of runs that cannot be written, debug logs'],
       ],
     },
+    filterHelp,
   ] satisfies HelpList[];
 
   static override examples = [
     '<%= config.bin %> <%= command.id %> ./run --local --verify',
     '<%= config.bin %> <%= command.id %> ./run --url https://traces.example.com',
     '<%= config.bin %> <%= command.id %> ./run --dry-run --json',
+    "<%= config.bin %> <%= command.id %> ./run --where 'reward > 0.5 and turns < 10'",
   ];
 
   static override args = {
@@ -63,10 +66,12 @@ export default class Upload extends PrlCommand {
   static override flags = uploadFlags;
 
   readonly #startedMs = performance.now();
+  #filter: Filter | null = null;
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Upload);
     const context = parseContext(flags.context ?? []);
+    this.#filter = filterOf(flags);
     const run = await openRun(args.run);
     for (const notice of run.notices) this.#notice(notice);
     const service = flags.local && !flags['dry-run'] ? await this.#startLocal(args.run) : null;
@@ -85,6 +90,7 @@ export default class Upload extends PrlCommand {
         maxAttempts: flags['max-attempts'],
         verifies: flags.verify,
         retriesRejected: flags['retry-rejected'],
+        selects: this.#filter?.selects ?? null,
         environment: process.env,
         onNotice: (notice) => this.#notice(notice),
       });
@@ -176,6 +182,7 @@ export default class Upload extends PrlCommand {
     return {
       run,
       url: upload.snapshot().url,
+      filter: this.#filter?.text ?? null,
       seconds: (performance.now() - this.#startedMs) / 1000,
       peakRssBytes: peakMemoryBytes(),
     };

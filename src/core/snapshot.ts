@@ -27,6 +27,8 @@ export type UploadSnapshot = {
     readonly chunks: number;
     readonly growing: number;
   };
+  /** Episodes that a filter has left out so far, of which the plan knows nothing; null without a filter. */
+  readonly leftOut: number | null;
   /** Stored by this command; `wireBytes` counts request bodies as sent, every attempt. */
   readonly sent: EpisodeTotals & { readonly wireBytes: number; readonly requests: number };
   /** Stored by an earlier command, as the journal knows. */

@@ -3,11 +3,9 @@
  * core/upload with files, journal and sender; holds no rule of its own.
  */
 import type { Environment } from '../core/environment.js';
-import { PrlError } from '../core/errors.js';
-import type { StreamRecord } from '../core/scan/types.js';
+import type { RowSelector } from '../core/index/episode-row.js';
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
-import { type LineFacts, readFacts } from '../core/stream/facts.js';
-import { type RunStamp, runIdOf } from '../core/stream/stamp.js';
+import type { RunStamp } from '../core/stream/stamp.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { UploadTally } from '../core/upload/tally.js';
 import { Turns } from '../core/upload/turns.js';
@@ -20,12 +18,14 @@ import { estimateRows } from './index-rows.js';
 import { type Journal, openJournal } from './journal.js';
 import { findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
 import { type Compression, packBatch } from './pack.js';
+import { RecordFilter } from './record-filter.js';
 import { RunEvents } from './run-events.js';
 import { lockRun } from './run-lock.js';
 import type { Run } from './run-types.js';
 import { RunVerification } from './run-verification.js';
 import { createSender, type ServiceAccess } from './sender.js';
 import { checkSources } from './source-check.js';
+import { findRunId } from './upload-run-id.js';
 import { UploadSource, type UploadSourceOptions } from './upload-source.js';
 
 export type RunUploadOptions = {
@@ -52,8 +52,10 @@ export type RunUploadOptions = {
   readonly maxAttempts: number;
   /** Send only what an earlier upload recorded as rejected. */
   readonly retriesRejected: boolean;
-  /** Read the run's episodes back afterwards and compare. */
+  /** Read the run's episodes back afterwards and compare; with a filter those that it selects. */
   readonly verifies: boolean;
+  /** Chooses the episodes that are sent; the others are neither sent nor remembered. Null or left out: all of them. */
+  readonly selects?: RowSelector | null;
   readonly environment: Environment;
   readonly onNotice: (message: string) => void;
 };
@@ -79,6 +81,7 @@ type Prepared = {
   readonly stamp: RunStamp | null;
   readonly journal: Journal | null;
   readonly tally: UploadTally;
+  readonly filter: RecordFilter | null;
   readonly source: UploadSource;
 };
 
@@ -116,8 +119,10 @@ export class RunUpload {
       const verification = this.#verification;
       const state = places === null ? null : { places, readsOnly: false };
       const prepared = await this.#prepare(state, signal, ({ format, line }) => verification?.expectLine(format, line));
-      const { journal, stamp, tally } = prepared;
-      if (journal !== null && tally.already.episodes > 0) {
+      const { journal, stamp, tally, filter } = prepared;
+      // A filter reads what is settled again, and tells which of it to expect.
+      if (filter !== null) verification?.addUploads(journal?.uploadIds() ?? []);
+      else if (journal !== null && tally.already.episodes > 0) {
         await verification?.expectSettled(this.#options.run, journal, stamp, signal);
       }
       this.#phase = 'send';
@@ -150,7 +155,7 @@ export class RunUpload {
   async plan(signal: AbortSignal): Promise<UploadPlan> {
     const { path, environment } = this.#options;
     const places = path === null ? null : await findExistingPlace(path, environment);
-    const { runId, tally, source } = await this.#prepare(
+    const { runId, tally, filter, source } = await this.#prepare(
       places === null ? null : { places, readsOnly: true },
       signal,
       () => {},
@@ -163,6 +168,7 @@ export class RunUpload {
       already: tally.already,
       rejected: tally.rejected(),
       damaged: tally.damages(),
+      filter: filter?.totals ?? null,
       requests,
       toSend: tally.read,
     };
@@ -171,6 +177,7 @@ export class RunUpload {
   snapshot(): UploadSnapshot {
     const { name, access, run } = this.#options;
     const tally = this.#prepared?.tally;
+    const leftOut = this.#prepared?.filter?.totals.leftOut ?? null;
     const uploader = this.#uploader?.snapshot();
     return {
       run: name,
@@ -180,11 +187,12 @@ export class RunUpload {
       phase: this.#phase,
       plan: {
         episodes: this.#phase === 'plan' || this.#phase === 'send' ? null : (tally?.planned.episodes ?? null),
-        estimatedEpisodes: this.#indexRows,
-        bytes: this.#plannedBytes,
+        estimatedEpisodes: this.#indexRows === null ? null : this.#indexRows - (leftOut?.episodes ?? 0),
+        bytes: this.#plannedBytes - (leftOut?.bytes ?? 0),
         chunks: run.files.length,
         growing: this.#prepared?.source.growing ?? 0,
       },
+      leftOut: leftOut?.episodes ?? null,
       sent: uploader?.sent ?? { episodes: 0, bytes: 0, wireBytes: 0, requests: 0 },
       already: tally?.already ?? { episodes: 0, bytes: 0 },
       queued: uploader?.queued ?? { episodes: 0, bytes: 0 },
@@ -200,34 +208,32 @@ export class RunUpload {
 
   /** Everything that a pass needs, from the run and from what an earlier upload left. */
   async #prepare(state: State | null, signal: AbortSignal, onKept: UploadSourceOptions['onKept']): Promise<Prepared> {
-    const { run, runId: given, environmentRunId, stamps, retriesRejected, targetBytes, onNotice } = this.#options;
+    const { run, retriesRejected, targetBytes, onNotice } = this.#options;
     const events = new RunEvents(run);
-    // A record whose facts cannot be read names nothing; it is rejected when its turn comes.
-    const first = await events.firstRecord(signal, (record) => factsOf(record) !== null);
-    const own = first === null ? null : runIdOfRecord(first);
-    const runId = given ?? own ?? (stamps ? environmentRunId : null);
-    if (stamps && first !== null && runId === null) throw noRunId(run, first);
-    const stamp = stamps ? { runId: given, fallbackRunId: runId } : null;
+    const { runId, stamp } = await findRunId(events, { ...this.#options, signal });
     const journal = state === null ? null : await this.#openJournal(state, stamp);
     if (journal !== null) {
       this.#journal = journal;
       await checkSources({ run, journal, stamp, signal });
     }
-    // What is sent once more is not rejected until the service says so again.
-    const rejected = retriesRejected ? [] : (journal?.resume.rejected() ?? []);
+    const filter = this.#options.selects == null ? null : new RecordFilter(run, this.#options.selects);
+    // What a filter selects is counted as it is read; what is sent once more is not rejected until the service says so.
+    const rejected = retriesRejected || filter !== null ? [] : (journal?.resume.rejected() ?? []);
     const known = { rejected, damages: journal?.damages ?? [] };
-    const tally = new UploadTally(journal?.committed ?? { episodes: 0, bytes: 0 }, known);
+    const stored = filter === null ? journal?.committed : null;
+    const tally = new UploadTally(stored ?? { episodes: 0, bytes: 0 }, known);
     const source = new UploadSource({
       events,
       stamp,
       journal,
       isRetry: retriesRejected,
+      filter,
       tally,
       targetBytes,
       onNotice,
       onKept,
     });
-    this.#prepared = { runId, stamp, journal, tally, source };
+    this.#prepared = { runId, stamp, journal, tally, filter, source };
     return this.#prepared;
   }
 
@@ -286,7 +292,7 @@ export class RunUpload {
     verified: VerifyResult | null,
     journal: string | null,
   ): UploadOutcome {
-    const { runId, tally } = prepared;
+    const { runId, tally, filter } = prepared;
     return {
       runId,
       plan: tally.planned,
@@ -299,36 +305,15 @@ export class RunUpload {
       verified,
       stopped: result.stopped,
       interrupted: result.interrupted,
+      filter: filter?.totals ?? null,
       journal,
     };
   }
 }
 
-const OWN_RUN: RunStamp = { runId: null, fallbackRunId: null };
-
 /** Every batch was settled; only then is a comparison with the service a statement about the run. */
 function isWhole(result: UploadResult): boolean {
   return result.stopped === null && !result.interrupted;
-}
-
-function runIdOfRecord(record: StreamRecord): string | null {
-  const facts = factsOf(record);
-  return facts === null ? null : runIdOf(facts, OWN_RUN);
-}
-
-function factsOf(record: StreamRecord): LineFacts | null {
-  return readFacts(record.bytes, record.unit === 'trace' ? 'trace' : 'episode');
-}
-
-function noRunId(run: Run, first: StreamRecord): PrlError {
-  const file = run.files.find((candidate) => candidate.chunk === first.chunk)?.relativePath ?? run.root;
-  return new PrlError(
-    'PRL_ERR_USAGE',
-    `no run to file the episodes under: the record at byte ${first.offset} of ${file} names none`,
-    {
-      hint: 'name it with --run-id ID or PRL_RUN_ID, or send the records as they are with --no-stamp',
-    },
-  );
 }
 
 function waitingOf(waiting: UploaderSnapshot['waiting']): UploadSnapshot['waiting'] {

@@ -28,6 +28,11 @@ export class RunVerification {
     return this.#progress;
   }
 
+  /** Notes the uploads that stored lines before; what they stored is told line by line. */
+  addUploads(uploadIds: Iterable<string>): void {
+    for (const uploadId of uploadIds) this.#verification.addUpload(uploadId);
+  }
+
   expectBatch(batch: Batch, uploadId: string): void {
     this.#verification.addUpload(uploadId);
     for (const line of batch.lines) this.expectLine(batch.format, line);
@@ -39,7 +44,7 @@ export class RunVerification {
 
   /** Notes what the journal says is stored already. @throws the signal's reason on abort */
   async expectSettled(run: Run, journal: Journal, stamp: RunStamp | null, signal: AbortSignal): Promise<void> {
-    for (const uploadId of journal.uploadIds()) this.#verification.addUpload(uploadId);
+    this.addUploads(journal.uploadIds());
     for await (const event of readRecords(run, { signal })) {
       if (event.type !== 'record' || journal.resume.placementOf(event.record) !== 'settled') continue;
       const prepared = prepareRecord(event.record, stamp);

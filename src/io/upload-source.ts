@@ -7,6 +7,7 @@ import type { Damage, DamageKind, RecordUnit, StreamRecord } from '../core/scan/
 import type { RunStamp } from '../core/stream/stamp.js';
 import { type Candidate, rejectLine } from '../core/upload/batcher.js';
 import { type BatchesOptions, batchesOf } from '../core/upload/batches.js';
+import { prepareRecord } from '../core/upload/prepare.js';
 import { merged } from '../core/upload/resume.js';
 import type { UploadTally } from '../core/upload/tally.js';
 import type { Batch, RejectedLine, SettledRange } from '../core/upload/types.js';
@@ -14,6 +15,7 @@ import type { SkipRange } from './chunk-reader.js';
 import { EpisodeIds } from './episode-ids.js';
 import type { Journal } from './journal.js';
 import { lineDigest } from './pack.js';
+import type { RecordFilter } from './record-filter.js';
 import type { RunEvents } from './run-events.js';
 import type { ChunkFile } from './run-types.js';
 
@@ -25,11 +27,17 @@ export type UploadSourceOptions = Pick<BatchesOptions, 'targetBytes'> & {
   readonly journal: Journal | null;
   /** Send only what the journal knows as rejected (`--retry-rejected`). */
   readonly isRetry: boolean;
+  /** Chooses what is sent, of a run that is then read whole; null sends everything. */
+  readonly filter: RecordFilter | null;
   readonly tally: UploadTally;
-  /** Told of each line that an earlier upload stored and that is recognised in a chunk which has changed. */
+  /** Told of each line that an earlier upload stored, where the line is read again: recognised, or seen by a filter. */
   readonly onKept: (candidate: Candidate) => void;
   readonly onNotice: (message: string) => void;
 };
+
+/** Ranges this short cost more to pass over than to read, where there are more than a few of them: 4 MiB, a usual frame. */
+const SHORT_SKIP_BYTES = 4 * 1024 * 1024;
+const MAX_SHORT_SKIPS = 16;
 
 /** Damage of a line that has its LF stays as it is, so a rerun that passes over the bytes has to know it. */
 const LASTING_DAMAGE: ReadonlySet<DamageKind> = new Set([
@@ -60,10 +68,11 @@ export class UploadSource {
 
   /** @throws PrlError `PRL_ERR_USAGE` for a bad batch size; an abort ends it with the signal's reason */
   async *batches(signal: AbortSignal): AsyncGenerator<Batch> {
-    const { stamp, journal, isRetry, tally, targetBytes, onNotice } = this.#options;
+    const { stamp, journal, isRetry, filter, tally, targetBytes, onNotice } = this.#options;
     yield* batchesOf(this.#records(signal), {
       stamp,
       ...(targetBytes === undefined ? {} : { targetBytes }),
+      ...(filter === null ? {} : { selects: (record) => this.#selects(record, filter) }),
       ...(journal === null
         ? {}
         : {
@@ -82,8 +91,21 @@ export class UploadSource {
         this.#ids.add(candidate.episodeId);
       },
     });
-    const repeated = this.#ids.notice();
-    if (repeated !== null) onNotice(repeated);
+    for (const notice of [this.#ids.notice(), filter?.notice() ?? null]) if (notice !== null) onNotice(notice);
+  }
+
+  /** Counts a record that is asked for and need not be sent, as without a filter the journal does. */
+  #selects(record: StreamRecord, filter: RecordFilter): boolean {
+    if (!filter.accepts(record)) return false;
+    const { journal, tally, stamp, isRetry, onKept } = this.#options;
+    const rejection = journal?.resume.rejectionAt(record) ?? null;
+    if (rejection !== null && !isRetry) tally.leaveOut(rejection);
+    if (rejection !== null || journal?.resume.placementOf(record) !== 'settled') return true;
+    const prepared = prepareRecord(record, stamp);
+    if (!prepared.ok) return true;
+    tally.keep(prepared.candidate.line);
+    onKept(prepared.candidate);
+    return true;
   }
 
   /** In a chunk that was rewritten, lines that were settled before stay so, wherever they stand now. */
@@ -118,6 +140,7 @@ export class UploadSource {
         await this.#note(torn);
         torn = null;
       }
+      if (event.type === 'damage' && event.damage.kind === 'line_too_large') this.#options.filter?.passOver();
       if (event.type === 'record') yield event.record;
       // Beside settled bytes only a part of its line is read again, which may look torn.
       else if (event.type === 'damage' && this.#options.tally.knowsDamage(event.damage)) continue;
@@ -153,11 +176,14 @@ export class UploadSource {
 
   /** Settled ranges and rejected lines: a rerun reads neither again. A retry reads the rejected lines alone. */
   #skip(file: ChunkFile): readonly SkipRange[] {
-    const { journal, isRetry } = this.#options;
-    if (journal === null) return [];
+    const { journal, isRetry, filter } = this.#options;
+    if (journal === null || filter !== null) return [];
     const rejected = journal.resume.rejected().filter((line) => line.chunk === file.chunk);
     if (isRetry) return allBut(rejected);
-    return merged([...journal.resume.coveredRanges(file.chunk), ...rejected.map(rangeOfLine)]).map(skipOf);
+    const settled = merged([...journal.resume.coveredRanges(file.chunk), ...rejected.map(rangeOfLine)]).map(skipOf);
+    return settled.length <= MAX_SHORT_SKIPS
+      ? settled
+      : settled.filter(({ start, end }) => end - start >= SHORT_SKIP_BYTES);
   }
 }
 

@@ -41,7 +41,7 @@ function headerRow({ progress, format, glyphs, version }: UploadRowsOptions): Vi
 }
 
 function planRow({ progress, format }: UploadRowsOptions): ViewRow {
-  const { plan, phase } = progress;
+  const { plan, phase, leftOut } = progress;
   const { episodes: counted, estimatedEpisodes: estimated } = plan;
   const known = counted ?? estimated;
   const episodes =
@@ -58,6 +58,7 @@ function planRow({ progress, format }: UploadRowsOptions): ViewRow {
       { text: episodes, priority: 9 },
       { text: format.size(plan.bytes), priority: 8, gap: 3 },
       { text: chunks + growing, priority: 5 },
+      ...(leftOut === null ? [] : [{ text: `left out ${format.count(leftOut)}`, priority: 7, gap: 3 }]),
     ],
   };
 }

@@ -16,6 +16,7 @@ const OUTCOME: UploadOutcome = {
   verified: null,
   stopped: null,
   interrupted: false,
+  filter: null,
   journal: null,
 };
 
@@ -27,6 +28,11 @@ test.each<[string, Partial<UploadOutcome>, { complete: boolean; partial: boolean
   ['everything stored', {}, { complete: true, partial: false }],
   ['a line that is rejected for good', { rejected: rejectedAs('invalid_trace') }, { complete: true, partial: false }],
   ['a line without a usable receipt', { rejected: rejectedAs('bad_receipt') }, { complete: false, partial: false }],
+  [
+    'a filter, whatever it left out (P5)',
+    { filter: { selected: { episodes: 1, bytes: 10 }, leftOut: { episodes: 0, bytes: 0 }, unjudged: 0 } },
+    { complete: false, partial: false },
+  ],
   ['a signal', { interrupted: true }, { complete: false, partial: true }],
   [
     'a service that stays away',
@@ -34,7 +40,13 @@ test.each<[string, Partial<UploadOutcome>, { complete: boolean; partial: boolean
     { complete: false, partial: true },
   ],
 ])('%s', (_what, change, said) => {
-  const surroundings = { run: './run', url: 'http://127.0.0.1:1', seconds: 1.23456, peakRssBytes: 1 };
+  const surroundings = {
+    run: './run',
+    url: 'http://127.0.0.1:1',
+    filter: '--errors',
+    seconds: 1.23456,
+    peakRssBytes: 1,
+  };
   const document = uploadDocument({ ...OUTCOME, ...change }, surroundings);
   expect(document).toMatchObject({ ...said, seconds: 1.235 });
   expect(schemaComplaints(document, 'schemas/prl.upload-1.json')).toEqual([]);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { LISTED_ENTRIES } from '../../src/cli/damage-lines.js';
 import { terminalFormat } from '../../src/cli/format.js';
+import { planReport } from '../../src/cli/plan-report.js';
 import type { RejectedEntry, UploadDocument } from '../../src/cli/upload-document.js';
 import { type UploadReportOptions, uploadReport } from '../../src/cli/upload-report.js';
 import type { Damage } from '../../src/core/scan/types.js';
@@ -69,6 +70,29 @@ describe('uploadReport', () => {
         ' next      keep or fix what was rejected, then: prl upload ./run --retry-rejected',
       ].join('\n'),
     );
+  });
+
+  test('a filter says how many it selected of how many, and nothing is said of the run (P5)', () => {
+    const filter = {
+      text: "--where 'reward > 0.5'",
+      selected: { episodes: 1000, bytes: 2_480_343_613 },
+      left_out: { episodes: 1234, bytes: 99 },
+    };
+    const lines = report({ ...finished, rejected: [], filter, complete: false }).split('\n');
+    expect(lines[1]).toBe(" filter    1,000 of 2,234 episodes selected, 1,234 left out   --where 'reward > 0.5'");
+    expect(lines.at(-1)).toBe(' journal   run/monitors/prl/journal   1 episode left to send');
+    const sent = { ...finished.sent, episodes: 999 };
+    const done = report({ ...finished, sent, rejected: [], filter, complete: false }).split('\n');
+    expect(done.at(-1)).toBe(' journal   run/monitors/prl/journal   nothing left to send of what was selected');
+    const partial = { ...finished, rejected: [], filter, complete: false, partial: true };
+    expect(report(partial)).toMatch(/at least 1 episode left to send\n next {6}prl upload/);
+    expect(schemaComplaints(partial, 'schemas/prl.upload-1.json')).toEqual([]);
+    const plan = { ...partial, dry_run: { episodes: 5, bytes: 10, requests: 1 } };
+    expect(planReport(plan, terminalFormat({ ascii: false })).slice(2, 5)).toEqual([
+      ' holds     2,234 episodes, 2.31 GiB',
+      " selected  1,000 episodes, 2.31 GiB   --where 'reward > 0.5'",
+      ' left out  1,234 episodes, 99 B',
+    ]);
   });
 
   test('an interrupted one is marked, says what is left, and ends with how to go on', () => {

@@ -12,6 +12,7 @@ export function snapshotWith(change: Partial<UploadSnapshot>): UploadSnapshot {
     team: null,
     phase: 'send',
     plan: { episodes: 1000, estimatedEpisodes: null, bytes: 2_480_343_613, chunks: 1, growing: 1 },
+    leftOut: null,
     sent: { episodes: 614, bytes: 1_524_713_390, wireBytes: 331_459_432, requests: 50 },
     already: { episodes: 0, bytes: 0 },
     queued: { episodes: 38, bytes: 87 * MIB },

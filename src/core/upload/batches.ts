@@ -14,7 +14,7 @@ export type BatchesOptions = BatcherOptions & {
   /** What an earlier run left to do; by default everything is sent. */
   readonly placementOf?: (address: Address) => Placement;
   /** False for a record that is not asked for: it is neither sent nor settled. Asked once for each record, in order. */
-  readonly selects?: (record: StreamRecord, placement: Placement) => boolean | Promise<boolean>;
+  readonly selects?: (record: StreamRecord) => boolean;
   /** Cuts that an earlier run made and that must be repeated (U2). */
   readonly pinAt?: (address: Address) => Cut | null;
   /** A line that is left out, told before the batch that it would have been part of. */
@@ -43,7 +43,7 @@ export async function* batchesOf(
     // A reader that passes over settled bytes leaves a gap where they were.
     if (previousEnd !== null && placementOf(previousEnd) === 'settled') lanes.pass();
     previousEnd = { chunk: record.chunk, offset: record.offset + record.length };
-    const isSelected = (await options.selects?.(record, placement)) ?? true;
+    const isSelected = options.selects?.(record) ?? true;
     if (isSelected && placement === 'skip') continue;
     const pin = isSelected && placement === 'send' ? (options.pinAt?.(record) ?? null) : null;
     yield* lanes.closedBefore(record, pin);

@@ -9,7 +9,7 @@ import type { VerifyResult } from './verify.js';
 export type UploadOutcome = {
   /** The run the episodes belong to; null when the records name none and none was written into them. */
   readonly runId: string | null;
-  /** Every record of the run: stored now, stored earlier, or rejected. Of a partial upload: as far as it was read. */
+  /** Every record of the run, with a filter every selected one: stored now, stored earlier, or rejected. Of a partial upload: as far as it was read. */
   readonly plan: EpisodeTotals;
   readonly sent: UploadTotals;
   readonly already: EpisodeTotals;
@@ -25,12 +25,22 @@ export type UploadOutcome = {
   /** Why it ended early; null when everything was tried. */
   readonly stopped: { readonly errorCode: PrlErrorCode; readonly message: string; readonly hint: string | null } | null;
   readonly interrupted: boolean;
+  /** What a filter made of the run, as far as it was read; null without one. */
+  readonly filter: FilterTotals | null;
   /** Directory of the journal; null when none is kept. */
   readonly journal: string | null;
 };
 
+/** Records by the answer of a filter, in bytes as they stand in the run. */
+export type FilterTotals = {
+  readonly selected: EpisodeTotals;
+  readonly leftOut: EpisodeTotals;
+  /** Left out since no index row can be made of them to be judged by; counted in `leftOut`. */
+  readonly unjudged: number;
+};
+
 /** What a dry run tells: the plan, and what is known without asking the service. */
-export type UploadPlan = Pick<UploadOutcome, 'runId' | 'plan' | 'already' | 'rejected' | 'damaged'> & {
+export type UploadPlan = Pick<UploadOutcome, 'runId' | 'plan' | 'already' | 'rejected' | 'damaged' | 'filter'> & {
   /** Requests that would carry what is not stored yet. */
   readonly requests: number;
   /** Episodes and bytes of those requests. */

@@ -62,6 +62,11 @@ export class ResumeState {
     return [...this.#rejected.values()].sort((a, b) => a.chunk - b.chunk || a.offset - b.offset);
   }
 
+  /** The verdict on the line at an address; null when there is none. */
+  rejectionAt(address: Address): RejectedLine | null {
+    return this.#rejected.get(keyOf(address)) ?? null;
+  }
+
   placementOf(address: Address): Placement {
     if (this.#rejected.has(keyOf(address))) return 'skip';
     return rangeAt(this.coveredRanges(address.chunk), address.offset) === null ? 'send' : 'settled';
