@@ -40,17 +40,16 @@ export class BranchCount {
 
   /** As item-steps says. The trace is the one that `begin` was given, unchanged. */
   step(trace: TraceFacts, items: number): number {
-    let left = items - this.#takeNodes(trace, items);
-    if (trace.oddParents.length > 0) left -= this.#takeOdd(trace, left);
+    let left = this.#takeNodes(trace, items);
+    if (left > 0 && trace.oddParents.length > 0) left = this.#takeOdd(trace, left);
     const nulls = this.#isNullSeen && !this.#isExact ? 1 : 0;
     this.branches = Math.max(0, trace.nodeCount - this.#distinct - nulls - this.#odd.size);
     return left;
   }
 
-  /** Returns how many were taken. */
-  #takeNodes({ nodeCount, parents }: TraceFacts, most: number): number {
+  #takeNodes({ nodeCount, parents }: TraceFacts, items: number): number {
     const from = this.#nodesTaken;
-    const to = Math.min(nodeCount, from + most);
+    const to = Math.min(nodeCount, from + items);
     const seen = this.#seen;
     const pass = this.#pass;
     let distinct = 0;
@@ -65,13 +64,13 @@ export class BranchCount {
     }
     this.#distinct += distinct;
     this.#nodesTaken = to;
-    return to - from;
+    return items - (to - from);
   }
 
   /** A float or boolean that equals an index is the same value to Python, so all nodes come before. */
-  #takeOdd({ nodeCount, oddParents }: TraceFacts, most: number): number {
+  #takeOdd({ nodeCount, oddParents }: TraceFacts, items: number): number {
     const from = this.#oddTaken;
-    const to = Math.min(oddParents.length, from + most);
+    const to = Math.min(oddParents.length, from + items);
     for (let index = from; index < to; index += 1) {
       const key = oddParents[index] as string;
       const isIndex = /^\d{1,9}$/.test(key) && Number(key) < nodeCount && this.#seen[Number(key)] === this.#pass;
@@ -79,7 +78,7 @@ export class BranchCount {
       else this.#addOdd(key);
     }
     this.#oddTaken = to;
-    return to - from;
+    return items - (to - from);
   }
 
   #addOdd(key: string): void {

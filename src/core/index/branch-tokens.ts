@@ -3,7 +3,7 @@
  * is the way from a leaf up to its root. The increment of a call depends only on the nearest call above it, so that one
  * pass over the nodes, parents first, gives all of them; a call's completion counts once for each leaf below it.
  *
- * One pass after another, each stopping where it is told to (item-steps): the fields say how far the pass at hand is.
+ * One pass after another, each stopping where it is told to (item-steps): the fields say how far each of them is.
  */
 import { isSafe } from './exact-sum.js';
 import { ALL_ITEMS } from './item-steps.js';
@@ -11,18 +11,6 @@ import { ParentOrder } from './parent-order.js';
 import type { TraceFacts } from './trace-facts.js';
 
 const NO_NODE = -1;
-
-/** The passes, in their order. */
-const CLEAR = 0;
-const PARENTS = 1;
-/** Only where a parent stands behind its child. */
-const SORT = 2;
-const CALLS = 3;
-const LEAVES = 4;
-const SUM = 5;
-/** Instead of SUM, or again, for counts that doubles may round. Rare, so plain. */
-const BIG_SUM = 6;
-const DONE = 7;
 
 export class BranchTokens {
   /** Results, once all is done. `big` values stand in for counts that a double cannot hold, else they are null. */
@@ -33,9 +21,13 @@ export class BranchTokens {
   /** Whether a parent of the trace was no index of a node, or parents ran in a circle. */
   isOdd = false;
 
-  #pass = DONE;
-  /** Items of the pass that are done. */
-  #at = 0;
+  /** Nodes and calls that each pass has done. */
+  #copied = 0;
+  #marked = 0;
+  #assigned = 0;
+  #counted = 0;
+  #summed = 0;
+  #bigSummed = 0;
   #parents = new Int32Array(64);
   /** The call that counts for each node. */
   #callOf = new Int32Array(64);
@@ -45,6 +37,7 @@ export class BranchTokens {
   /** Whether each parent stands before its child, which makes the order of nodes good as it is. */
   #isForward = true;
   readonly #order = new ParentOrder();
+  #isSorting = false;
   #hasCall = false;
   /** No partial sum exceeds twice this. */
   #bound = 0;
@@ -68,8 +61,14 @@ export class BranchTokens {
     this.#isForward = true;
     this.#hasCall = false;
     this.#bound = 0;
+    this.#isSorting = false;
+    this.#copied = 0;
+    this.#marked = 0;
+    this.#assigned = 0;
+    this.#counted = 0;
+    this.#summed = 0;
+    this.#bigSummed = 0;
     if (trace.nodeCount > this.#parents.length) this.#grow(trace.nodeCount);
-    this.#enter(CLEAR);
   }
 
   #grow(nodes: number): void {
@@ -82,95 +81,45 @@ export class BranchTokens {
 
   /** As item-steps says. The trace is the one that `begin` was given, unchanged. */
   step(trace: TraceFacts, items: number): number {
-    let left = items;
-    while (left > 0 && this.#pass !== DONE) left -= this.#pass === SORT ? this.#sort(left) : this.#goOn(trace, left);
+    let left = this.#copyParents(trace, items);
+    if (left > 0 && !this.#isForward) left = this.#sort(trace, left);
+    if (left > 0) left = this.#assignCalls(trace, left);
+    if (left > 0 && this.#hasCall) left = this.#sumUp(trace, left);
     return left;
   }
 
-  #enter(pass: number): void {
-    this.#pass = pass;
-    this.#at = 0;
-  }
-
-  /** Returns how many items were taken. */
-  #goOn(trace: TraceFacts, most: number): number {
-    const from = this.#at;
-    const count = this.#itemsOf(trace);
-    const to = Math.min(count, from + most);
-    switch (this.#pass) {
-      case CLEAR:
-        this.#clear(from, to);
-        break;
-      case PARENTS:
-        this.#copyParents(trace, from, to);
-        break;
-      case CALLS:
-        this.#assignCalls(trace, from, to);
-        break;
-      case LEAVES:
-        this.#countLeaves(count - to, count - from);
-        break;
-      case SUM:
-        this.#sum(trace, from, to);
-        break;
-      default:
-        this.#sumBig(trace, from, to);
+  #sort(trace: TraceFacts, items: number): number {
+    let left = this.#markLeaves(trace, items);
+    if (left > 0 && !this.#isSorting) {
+      this.#isSorting = true;
+      this.#order.begin(this.#parents, this.#leaves, trace.nodeCount);
     }
-    this.#at = to;
-    if (to === count) this.#enter(this.#nextPass(trace));
-    return to - from;
+    if (left > 0) left = this.#order.step(left);
+    if (left > 0 && this.#order.isOdd) this.isOdd = true;
+    return left;
   }
 
-  #itemsOf(trace: TraceFacts): number {
-    if (this.#pass === CALLS) return trace.callCount;
-    return this.#pass < SORT || this.#isForward ? trace.nodeCount : this.#order.length;
+  #sumUp(trace: TraceFacts, items: number): number {
+    const count = this.#isForward ? trace.nodeCount : this.#order.length;
+    let left = this.#countLeaves(count, items);
+    const isExact = trace.bigs === null;
+    if (left > 0 && isExact) left = this.#sum(trace, count, left);
+    if (left > 0 && !(isExact && this.#bound < 2 ** 51)) left = this.#sumBig(trace, count, left);
+    return left;
   }
 
-  #nextPass(trace: TraceFacts): number {
-    switch (this.#pass) {
-      case CLEAR:
-        return PARENTS;
-      case PARENTS:
-        if (this.#isForward) return CALLS;
-        this.#order.begin(this.#parents, this.#leaves, trace.nodeCount);
-        return SORT;
-      case CALLS:
-        return this.#hasCall ? LEAVES : DONE;
-      case LEAVES:
-        return trace.bigs === null ? SUM : this.#beginBig(trace);
-      case SUM:
-        return this.#bound < 2 ** 51 ? DONE : this.#beginBig(trace);
-      default:
-        this.#endBig();
-        return DONE;
-    }
-  }
-
-  #sort(most: number): number {
-    const left = this.#order.step(most);
-    if (left > 0) {
-      if (this.#order.isOdd) this.isOdd = true;
-      this.#enter(CALLS);
-    }
-    return most - left;
-  }
-
-  #clear(from: number, to: number): void {
-    const leaves = this.#leaves;
-    const callOf = this.#callOf;
-    for (let node = from; node < to; node += 1) {
-      leaves[node] = 1;
-      callOf[node] = -1;
-    }
-  }
-
-  /** Parents that are nodes. */
-  #copyParents({ nodeCount, parents }: TraceFacts, from: number, to: number): void {
+  /** Parents that are nodes. A node is a leaf until it is a parent. */
+  #copyParents({ nodeCount, parents }: TraceFacts, items: number): number {
+    const from = this.#copied;
+    const to = Math.min(nodeCount, from + items);
     const copy = this.#parents;
     const leaves = this.#leaves;
+    const callOf = this.#callOf;
     let isForward = true;
     for (let node = from; node < to; node += 1) {
       const parent = parents[node] as number;
+      leaves[node] = 1;
+      callOf[node] = -1;
       if (parent >= 0 && parent < nodeCount) {
         copy[node] = parent;
         leaves[parent] = 0;
@@ -181,10 +130,28 @@ export class BranchTokens {
       }
     }
     if (!isForward) this.#isForward = false;
+    this.#copied = to;
+    return items - (to - from);
+  }
+
+  /** Takes the mark of a leaf from parents that came behind a child. */
+  #markLeaves({ nodeCount }: TraceFacts, items: number): number {
+    const from = this.#marked;
+    const to = Math.min(nodeCount, from + items);
+    const parents = this.#parents;
+    const leaves = this.#leaves;
+    for (let node = from; node < to; node += 1) {
+      const parent = parents[node] as number;
+      if (parent !== NO_NODE) leaves[parent] = 0;
+    }
+    this.#marked = to;
+    return items - (to - from);
   }
 
   /** The last call that names a node counts for it. */
-  #assignCalls({ nodeCount, callNodes }: TraceFacts, from: number, to: number): void {
+  #assignCalls({ nodeCount, callCount, callNodes }: TraceFacts, items: number): number {
+    const from = this.#assigned;
+    const to = Math.min(callCount, from + items);
     const callOf = this.#callOf;
     let hasCall = false;
     for (let call = from; call < to; call += 1) {
@@ -194,35 +161,45 @@ export class BranchTokens {
       hasCall = true;
     }
     if (hasCall) this.#hasCall = true;
+    this.#assigned = to;
+    return items - (to - from);
   }
 
   /**
-   * Turns the marks of leaves into the number of leaves at or below each node, for places `from` to before `to` of the
-   * order, backwards. Of a circle only its root learns the number here.
+   * Turns the marks of leaves into the number of leaves at or below each node, for `count` nodes in order, backwards. Of
+   * a circle only its root learns the number here.
    */
-  #countLeaves(from: number, to: number): void {
+  #countLeaves(count: number, items: number): number {
+    const from = this.#counted;
+    const to = Math.min(count, from + items);
     const parents = this.#parents;
     const leaves = this.#leaves;
     const { nodes } = this.#order;
     const isForward = this.#isForward;
-    for (let index = to - 1; index >= from; index -= 1) {
+    for (let index = count - 1 - from; index >= count - to; index -= 1) {
       const node = isForward ? index : (nodes[index] as number);
       const parent = parents[node] as number;
       if (parent !== NO_NODE) leaves[parent] = (leaves[parent] as number) + (leaves[node] as number);
     }
+    this.#counted = to;
+    return items - (to - from);
   }
 
   /** Both sums in doubles. */
-  #sum({ hasUsage, prompts, completions, cached }: TraceFacts, from: number, to: number): void {
+  #sum({ hasUsage, prompts, completions, cached }: TraceFacts, count: number, items: number): number {
+    const from = this.#summed;
+    const to = Math.min(count, from + items);
     const above = this.#above;
     const parents = this.#parents;
+    const callOf = this.#callOf;
+    const leaves = this.#leaves;
     const { nodes } = this.#order;
     const isForward = this.#isForward;
     let { input, output } = this;
     let bound = this.#bound;
     for (let index = from; index < to; index += 1) {
       const node = isForward ? index : (nodes[index] as number);
-      const call = this.#callOf[node] as number;
+      const call = callOf[node] as number;
       const parent = parents[node] as number;
       let before = parent === NO_NODE ? Number.NaN : (above[parent] as number);
       if (!isForward) before = this.#aboveOnCircle(node, before);
@@ -233,14 +210,16 @@ export class BranchTokens {
         const completion = completions[call] as number;
         const increment = ownInput - (Number.isNaN(before) ? 0 : before);
         if (increment > 0) input += increment;
-        output += completion * (this.#leaves[node] as number);
-        bound += Math.abs(ownInput) + Math.abs(completion) * (this.#leaves[node] as number);
+        output += completion * (leaves[node] as number);
+        bound += Math.abs(ownInput) + Math.abs(completion) * (leaves[node] as number);
         above[node] = ownInput + completion;
       }
     }
     this.input = input;
     this.output = output;
     this.#bound = bound;
+    this.#summed = to;
+    return items - (to - from);
   }
 
   /** What is above a node, on a circle or under one: where nothing is, the way goes round by the entry. */
@@ -260,14 +239,11 @@ export class BranchTokens {
     if (parent !== NO_NODE && this.#order.isOnCircle(node)) this.#leaves[node] = this.#leaves[parent] as number;
   }
 
-  #beginBig(trace: TraceFacts): number {
-    this.#bigAbove = new Array(trace.nodeCount);
-    this.#exactInput = 0n;
-    this.#exactOutput = 0n;
-    return BIG_SUM;
-  }
-
-  #sumBig(trace: TraceFacts, from: number, to: number): void {
+  /** The same in integers of any size, for counts that doubles may round. Rare, so plain. */
+  #sumBig(trace: TraceFacts, count: number, items: number): number {
+    const from = this.#bigSummed;
+    const to = Math.min(count, from + items);
+    if (from === 0) this.#beginBig(trace);
     const above = this.#bigAbove;
     const order = this.#order;
     for (let index = from; index < to; index += 1) {
@@ -290,6 +266,15 @@ export class BranchTokens {
       this.#exactOutput += completion * BigInt(this.#leaves[node] as number);
       above[node] = ownInput + completion;
     }
+    this.#bigSummed = to;
+    if (to === count) this.#endBig();
+    return items - (to - from);
+  }
+
+  #beginBig(trace: TraceFacts): void {
+    this.#bigAbove = new Array(trace.nodeCount);
+    this.#exactInput = 0n;
+    this.#exactOutput = 0n;
   }
 
   #endBig(): void {

@@ -70,36 +70,35 @@ export class ParentOrder {
   step(items: number): number {
     let left = items;
     while (left > 0) {
-      if (this.#node !== NO_NODE) left -= this.#rise(left);
-      else if (this.#walked > 0) left -= this.#descend(left);
-      else if (this.#looked < this.#count) left -= this.#findLeaf(left);
+      if (this.#node !== NO_NODE) left = this.#rise(left);
+      else if (this.#walked > 0) left = this.#descend(left);
+      else if (this.#looked < this.#count) left = this.#findLeaf(left);
       else break;
     }
     if (left > 0 && this.length < this.#count) this.isOdd = true;
     return left;
   }
 
-  #findLeaf(most: number): number {
+  #findLeaf(items: number): number {
     const leaves = this.#leaves;
     const from = this.#looked;
-    const to = Math.min(this.#count, from + most);
+    const to = Math.min(this.#count, from + items);
     let node = from;
     while (node < to && leaves[node] === 0) node += 1;
-    if (node === to) {
-      this.#looked = to;
-      return to - from;
+    if (node < to) {
+      this.#node = node;
+      node += 1;
     }
-    this.#node = node;
-    this.#looked = node + 1;
-    return node + 1 - from;
+    this.#looked = node;
+    return items - (node - from);
   }
 
   /** Goes up to a root, to a node of an earlier walk, or to one of this walk, which closes a circle. */
-  #rise(most: number): number {
+  #rise(items: number): number {
     const states = this.#states;
     const walk = this.#walk;
     const from = this.#walked;
-    const end = from + most;
+    const end = from + items;
     let walked = from;
     let node = this.#node;
     while (walked < end && node !== NO_NODE && states[node] === NEW) {
@@ -118,12 +117,12 @@ export class ParentOrder {
     }
     this.#node = node;
     this.#walked = walked;
-    return walked - from;
+    return items - (walked - from);
   }
 
-  #descend(most: number): number {
+  #descend(items: number): number {
     const from = this.#walked;
-    const end = Math.max(0, from - most);
+    const end = Math.max(0, from - items);
     let entry = this.#entry;
     let walked = from;
     while (walked > end) {
@@ -137,6 +136,6 @@ export class ParentOrder {
     }
     this.#entry = entry;
     this.#walked = walked;
-    return from - walked;
+    return items - (from - walked);
   }
 }

@@ -175,7 +175,7 @@ export class RecordFacts {
 
   /** As item-steps says. */
   foldSome(trace: TraceFacts, items: number): number {
-    let left = items - this.#foldCosts(trace, items);
+    let left = this.#foldCosts(trace, items);
     if (left > 0) left = this.#branchCount.step(trace, left);
     if (left > 0 && this.isDerived) left = this.#tokens.step(trace, left);
     if (left > 0 && !this.#isFolded) this.#endFold();
@@ -194,17 +194,16 @@ export class RecordFacts {
     this.idCount += 1;
   }
 
-  /** Returns how many calls were taken. */
-  #foldCosts(trace: TraceFacts, most: number): number {
+  #foldCosts(trace: TraceFacts, items: number): number {
     const from = this.#costsFolded;
-    const to = Math.min(trace.callCount, from + most);
+    const to = Math.min(trace.callCount, from + items);
     for (let call = from; call < to; call += 1) {
       if (!trace.hasCost(call)) continue;
       if (trace.isIntCost(call)) this.cost.addInt(trace.costs[call] as number, trace.bigCost(call));
       else this.cost.addFloat(trace.costs[call] as number);
     }
     this.#costsFolded = to;
-    return to - from;
+    return items - (to - from);
   }
 
   #endFold(): void {

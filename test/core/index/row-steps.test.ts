@@ -117,17 +117,17 @@ describe(`at most ${STEP_ITEMS} items between two stops`, () => {
   const indexes = Array.from({ length: COUNT }, (_, index) => index);
 
   test.each<[string, number, (take: () => void) => object]>([
-    // Each node is taken, passed over for branches, and for token counts cleared, copied, its leaves counted, summed up.
-    // Each call is taken, its cost added, and looked up.
+    // Each node is taken, passed over for branches, and for token counts copied, its leaves counted, summed up. Each call
+    // is taken, its cost added, and looked up.
     [
       'nodes and calls',
-      (6 * COUNT + 3 * COUNT) / STEP_ITEMS,
+      (5 * COUNT + 3 * COUNT) / STEP_ITEMS,
       (take) => ({
         nodes: indexes.map((index) => telling(take, 'parent', index - 1)),
         calls: indexes.map((index) => telling(take, 'node', index)),
       }),
     ],
-    // Three times more where parents come later: looked at, walked up, walked down.
+    // Four times more where parents come later: marked, looked at, walked up, walked down.
     [
       'nodes before their parents',
       (9 * COUNT + 3 * COUNT) / STEP_ITEMS,
@@ -136,10 +136,10 @@ describe(`at most ${STEP_ITEMS} items between two stops`, () => {
         calls: indexes.map((index) => telling(take, 'node', index)),
       }),
     ],
-    // Once more where parents are no nodes, but then no leaves are counted and no call is there to be summed up.
+    // Once more where parents are no nodes; without calls no leaves are counted and nothing is summed up.
     [
       'odd parents',
-      (5 * COUNT) / STEP_ITEMS,
+      (4 * COUNT) / STEP_ITEMS,
       (take) => ({ nodes: indexes.map((index) => telling(take, 'parent', index + 0.5)) }),
     ],
     [
