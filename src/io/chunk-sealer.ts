@@ -85,7 +85,8 @@ export class ChunkSealer {
     const job: SealJob = { path, level, frameBytes };
     let answer: SealAnswer | null;
     try {
-      answer = await ask(new Worker(workerUrl, { workerData: job }));
+      // Not with the options of the process: of a script given by --eval, some are refused for a file.
+      answer = await ask(new Worker(workerUrl, { workerData: job, execArgv: [] }));
     } catch (error) {
       await unlink(`${path}.zst.tmp`).catch(() => {}); // the thread had no time to; there may be none
       throw error;
