@@ -50,6 +50,16 @@ export class Digits {
     return i16x8.sub(i16x8.shl(twos, 8), i16x8.mul(tens, v128.load32_splat(TEN_LESS_ONE)));
   }
 
+  /** The sixteen digits of a number below 10^16 as 0 to 9. */
+  @inline
+  static ofSixteen(value: u64): v128 {
+    const eight = value / 100_000_000;
+    const pair = i32x4.replace_lane(i32x4.splat(<i32>eight), 1, <i32>(value - eight * 100_000_000));
+    const high = i64x2.shr_u(i64x2.extmul_low_i32x4_u(pair, v128.load32_splat(TEN_THOUSANDTH)), 45);
+    const low = Digits.lessTenThousands(v128.shuffle<i32>(pair, pair, 0, 0, 1, 1), high);
+    return Digits.ofFour(v128.shuffle<i32>(high, low, 0, 4, 2, 6));
+  }
+
   /** How many of eight digits are zeros in front of the first other one; 7 at most, as one digit is always written. */
   @inline
   static leadingZeros(digits: u64): u64 {

@@ -50,12 +50,23 @@ function typedText(values: ArrayLike<number | bigint>, rule: Partial<MemberRule>
   return `[${Array.from(values, print).join(',')}]`;
 }
 
-/** The fewest digits that read back as the same single. */
+/** The fewest digits that read back as the same single; the nearest such decimal, the even one of two as near. */
 function singleText(value: number): string {
   if (!Number.isFinite(value)) return 'null';
+  if (value === 0) return floatText(value);
+  const size = Math.abs(value);
   for (let digits = 1; ; digits += 1) {
-    const shorter = Number(value.toPrecision(digits));
-    if (Math.fround(shorter) === value) return floatText(shorter);
+    const [mantissa = '', exponent] = size.toExponential(digits - 1).split('e');
+    const whole = Number(mantissa.replace('.', ''));
+    const decimals = [whole - 1, whole, whole + 1]
+      .map((near) => ({ near, value: Number(`${near}e${Number(exponent) - digits + 1}`) }))
+      .filter((decimal) => Math.fround(decimal.value) === size);
+    const distance = Math.min(...decimals.map((decimal) => Math.abs(decimal.value - size)));
+    // Doubles lie so much closer than singles that what is as near shows.
+    const [chosen] = decimals
+      .filter((decimal) => Math.abs(decimal.value - size) <= distance * 1.000001)
+      .sort((one, other) => (one.near % 2) - (other.near % 2));
+    if (chosen !== undefined) return floatText(value < 0 ? -chosen.value : chosen.value, 1e-6, 1e13);
   }
 }
 
@@ -69,12 +80,12 @@ function numberText(value: number, rule: Partial<MemberRule>, decimals: number |
   return JSON.stringify(value);
 }
 
-/** As orjson 3.11.7 and later prints a float (spec 02 section 7). */
-export function floatText(value: number): string {
+/** As orjson 3.11.7 and later prints a float (spec 02 section 7): between these without an exponent, other ones for singles. */
+export function floatText(value: number, from = 1e-5, to = 1e16): string {
   if (Object.is(value, -0)) return '-0.0';
   const size = Math.abs(value);
   const sign = value < 0 ? '-' : '';
-  if (size !== 0 && (size < 1e-5 || size >= 1e16))
+  if (size !== 0 && (size < from || size >= to))
     return sign + size.toExponential().replace(/^(\d)\.?(\d*)e/, shortened);
   const plain = String(size);
   return sign + (plain.includes('.') ? plain : `${plain}.0`);

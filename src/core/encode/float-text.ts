@@ -4,23 +4,24 @@
  * are the engine's, which prints the shortest that stand for the value; only where the point goes differs.
  */
 
-export function floatText(value: number): string {
-  return Number.isFinite(value) ? orjsonText(String(value), value) : NOT_FINITE;
-}
+/** Sizes that are printed without an exponent: from one up to but not including the other. */
+export type PositionalRange = { readonly from: number; readonly to: number };
 
-const NOT_FINITE = 'null';
+const DOUBLES: PositionalRange = { from: 1e-5, to: 1e16 };
 
-/** `text` as the engine prints a float, positional from 1e-6 to 1e21, put into the form that orjson would give it. */
-function orjsonText(text: string, value: number): string {
-  const size = Math.abs(value);
+/** @param range within 1e-6 to 1e21, where the engine prints without an exponent */
+export function floatText(value: number, range = DOUBLES): string {
+  if (!Number.isFinite(value)) return 'null';
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0';
+  const text = String(value);
+  const size = Math.abs(value);
   if (size >= 1e21 || size < 1e-6) return text;
+  if (size >= range.from && size < range.to) return text.includes('.') ? text : `${text}.0`;
   const sign = value < 0 ? '-' : '';
-  const digits = value < 0 ? text.slice(1) : text;
-  if (size >= 1e16) return sign + scientific(digits.replace(/0+$/, ''), digits.length - 1);
+  const digits = text.slice(sign.length);
+  if (size >= range.to) return sign + scientific(digits.replace(/0+$/, ''), digits.length - 1);
   const first = digits.search(/[1-9]/);
-  if (size < 1e-5) return sign + scientific(digits.slice(first), 1 - first);
-  return digits.includes('.') ? text : `${text}.0`;
+  return sign + scientific(digits.slice(first), 1 - first);
 }
 
 /** `D.DDDe+NN` or `De-N`. */

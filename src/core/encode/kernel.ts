@@ -27,6 +27,8 @@ export const FLOAT_FORM = {
   FLOAT: 1,
   /** As FLOAT, but whole numbers as the integers that `JSON.stringify` prints, -0 as `0`. */
   PLAIN: 2,
+  /** As FLOAT for what a Float32Array holds: the shortest text that tells it from other singles. */
+  SINGLE: 3,
 } as const;
 
 /** Bytes behind the room of a run that may be overwritten. Each slot has them, so that rooms may reach to its end. */

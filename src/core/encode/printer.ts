@@ -14,7 +14,7 @@ import {
   TEXT_UNITS,
 } from './kernel.js';
 import { SlotPool } from './slot-pool.js';
-import { float32Text, slowNumberText } from './slow-number.js';
+import { slowNumberText } from './slow-number.js';
 
 /** What a printer prints at most between two calls of `makeRoom`, punctuation included. */
 const RESERVE_BYTES =
@@ -242,16 +242,6 @@ export class Printer {
       flags[count] = value;
     }
     this.at = this.#kernel.writeFlags(this.at, count);
-    return count;
-  }
-
-  /** Single-precision values at full precision: the shortest text that reads back as the same one. */
-  typedSingles(values: Float32Array, from: number, to: number): number {
-    const count = Math.min(to - from, RUN_VALUES / 8);
-    for (let index = from; index < from + count; index += 1) {
-      if (index > from) this.byte(COMMA);
-      this.ascii(float32Text(values[index] as number));
-    }
     return count;
   }
 

@@ -1,12 +1,10 @@
 /** The text of one number that the kernel leaves alone: any value in any form, exact, at the price of a string. */
 import { floatText } from './float-text.js';
+import { float32Text } from './float32-text.js';
 import { FLOAT_FORM } from './kernel.js';
 
 /** From here on doubles are whole numbers, and the engine's decimals of a fraction are exact below. */
 const WHOLE_FROM = 2 ** 52;
-
-/** Digits that always tell one float32 from the next. */
-const FLOAT32_DIGITS = 9;
 
 /**
  * The text of a value as `EncodeKernel.writeFloats` prints it.
@@ -16,6 +14,7 @@ const FLOAT32_DIGITS = 9;
  */
 export function slowNumberText(value: number, form: number, decimals: number): string {
   if (form === FLOAT_FORM.ROUNDED) return floatText(roundDecimals(value, decimals));
+  if (form === FLOAT_FORM.SINGLE) return float32Text(value);
   // A whole number is the integer that the engine prints for it; one from 1e21 on reads the same either way.
   return form === FLOAT_FORM.PLAIN && Number.isInteger(value) ? String(value) : floatText(value);
 }
@@ -41,18 +40,4 @@ function isTie(size: number, decimals: number): boolean {
 
 function isOdd(digits: string): boolean {
   return digits.charCodeAt(digits.length - 1) % 2 === 1;
-}
-
-/**
- * The shortest text that stands for a value among the float32, in the form of orjson for float32 arrays.
- *
- * @param value a number that a Float32Array holds
- */
-export function float32Text(value: number): string {
-  if (!Number.isFinite(value)) return floatText(value);
-  for (let digits = 1; digits < FLOAT32_DIGITS; digits += 1) {
-    const shorter = Number(value.toPrecision(digits));
-    if (Math.fround(shorter) === value) return floatText(shorter);
-  }
-  return floatText(Number(value.toPrecision(FLOAT32_DIGITS)));
 }

@@ -3,7 +3,7 @@ import { FLOAT_FORM } from './kernel.js';
 import type { TypedList } from './odd-values.js';
 import type { NumberRun, Printer } from './printer.js';
 
-const { FLOAT, PLAIN } = FLOAT_FORM;
+const { FLOAT, PLAIN, SINGLE } = FLOAT_FORM;
 
 /**
  * Prints elements from `run.from` on and returns how many, at least one; 0 when flags are asked for and the first
@@ -16,8 +16,8 @@ export function printTyped(printer: Printer, values: TypedList, run: NumberRun, 
   if (values instanceof Float64Array) return printer.typedFloats(values, asFloats(run));
   if (values instanceof Float32Array) {
     // Every digit of a single is fewer digits than every digit of the double it converts to.
-    const isExact = run.form === PLAIN || run.form === FLOAT;
-    return isExact ? printer.typedSingles(values, from, to) : printer.typedFloats(values, run);
+    if (run.form === PLAIN || run.form === FLOAT) run.form = SINGLE;
+    return printer.typedFloats(values, run);
   }
   if (values instanceof BigInt64Array || values instanceof BigUint64Array) {
     printer.ascii(String(values[from]));

@@ -10,6 +10,7 @@ import {
 } from '../../../src/core/encode/kernel.js';
 import { slowNumberText } from '../../../src/core/encode/slow-number.js';
 import { wasmModule } from '../../../src/io/wasm-modules.js';
+import { floatText } from '../../helpers/slow-encode.js';
 
 export const kernel = new EncodeKernel(wasmModule('encoder'), 2);
 
@@ -81,29 +82,13 @@ export function printText(text: string, shift = 0): Buffer | number {
   return watch(text.length * TEXT_UNIT_BYTES, shift, (at) => kernel.writeText(at, text.length));
 }
 
-/** orjson's text of a float, from the shortest digits of the engine and the rule of spec 02 section 7. */
-export function orjsonFloat(value: number): string {
-  if (!Number.isFinite(value)) return 'null';
-  const sign = value < 0 || Object.is(value, -0) ? '-' : '';
-  const [mantissa = '', exponentText = ''] = Math.abs(value).toExponential().split('e');
-  const digits = mantissa.replace('.', '');
-  // Where the point stands among the digits.
-  const point = Number(exponentText) + 1;
-  if (value !== 0 && (point < -4 || point > 16)) {
-    const fraction = digits.length > 1 ? `.${digits.slice(1)}` : '';
-    return `${sign}${digits[0]}${fraction}e${point > 0 ? '+' : ''}${point - 1}`;
-  }
-  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`;
-  return `${sign}${digits.slice(0, point).padEnd(point, '0')}.${digits.slice(point) || '0'}`;
-}
-
 /** The text that a run of one form has when each value is printed by itself, without the kernel. */
 export function expectedFloats(values: readonly number[], form: number, roundedTo: (value: number) => number): string {
   return values
     .map((value) => {
       if (form === FLOAT_FORM.PLAIN && (Number.isInteger(value) || !Number.isFinite(value)))
         return JSON.stringify(value);
-      return orjsonFloat(form === FLOAT_FORM.ROUNDED ? roundedTo(value) : value);
+      return Number.isFinite(value) ? floatText(form === FLOAT_FORM.ROUNDED ? roundedTo(value) : value) : 'null';
     })
     .join(',');
 }

@@ -39,7 +39,7 @@ function checkLong(text: string): void {
 const UNITS = Array.from({ length: 0x10000 }, (_, unit) => unit).filter((unit) => unit < 0xd800 || unit > 0xdfff);
 
 describe('single units', () => {
-  test('R-REC-1 every unit that is no surrogate, between plain ones, at each of 16 places', () => {
+  test('R-REC-2 every unit that is no surrogate, between plain ones, at each of 16 places', () => {
     // 17 units apart, so that the place moves on by itself; the start moves it through the rest.
     const spaced = UNITS.map((unit) => `${String.fromCharCode(unit)}sixteen of these`).join('');
     for (let start = 0; start < 16; start += 1) checkLong('x'.repeat(start) + spaced);
