@@ -2,6 +2,7 @@
  * Numbers as orjson 3.11.7 and newer prints them (spec 02 section 7, docs/decisions/0002): floats with at least one
  * decimal from 1e-5 up to but not including 1e16, else as `1.5e-6` and `1e+16`; anything not finite is `null`.
  */
+import { floatText } from '../encode/float-text.js';
 import { type RowBuffer, RowKey } from './row-buffer.js';
 
 /** Bytes that one number takes at most, a big integer aside. */
@@ -11,7 +12,6 @@ const NULL = new RowKey('null');
 const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
-const LOWER_E = 0x65;
 
 /**
  * Below this, doubles lie closer together than millionths: at most one decimal of six places rounds to each, so that a
@@ -46,7 +46,7 @@ export function writeFloat(target: RowBuffer, value: number): void {
     if (Object.is(value, -0)) target.writeByte(MINUS);
     writeDecimal(target, 0, 0);
   } else if (!writeShortFloat(target, value)) {
-    writeLongFloat(target, value);
+    target.writeAscii(floatText(value));
   }
 }
 
@@ -89,30 +89,4 @@ function writeDecimal(target: RowBuffer, whole: number, millionths: number): voi
   target.writeByte(POINT);
   target.writeMillionths(millionths);
   target.trimZeros();
-}
-
-/** By way of the engine's shortest text, which is positional from 1e-6 to 1e21. */
-function writeLongFloat(target: RowBuffer, value: number): void {
-  if (!Number.isFinite(value)) {
-    writeNull(target);
-    return;
-  }
-  const size = Math.abs(value);
-  const text = String(size);
-  if (value < 0) target.writeByte(MINUS);
-  if (size >= 1e21 || size < 1e-6) target.writeAscii(text);
-  else if (size >= 1e16) writeScientific(target, text.replace(/0+$/, ''), text.length - 1);
-  else if (size < 1e-5) writeScientific(target, text.slice(text.search(/[1-9]/)), 1 - text.search(/[1-9]/));
-  else {
-    target.writeAscii(text);
-    if (Number.isInteger(size)) target.writeAscii('.0');
-  }
-}
-
-/** `D.DDDe+NN` or `De-N`. */
-function writeScientific(target: RowBuffer, digits: string, exponent: number): void {
-  target.writeAscii(digits.slice(0, 1));
-  if (digits.length > 1) target.writeAscii(`.${digits.slice(1)}`);
-  target.writeByte(LOWER_E);
-  target.writeAscii(exponent < 0 ? String(exponent) : `+${exponent}`);
 }
