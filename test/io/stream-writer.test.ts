@@ -33,10 +33,15 @@ describe('where a line lies (spec 03 section 10)', () => {
     await writer.close();
   });
 
-  test('a chunk is filled to its last byte, LF included', async () => {
+  test.each([true, false])('a chunk is filled to its last byte, LF included; all at once: %s', async (isAtOnce) => {
     const { writer } = await openWriter({ ...PLAIN, chunkBytes: 20 });
-    const places = await Promise.all([writer.append([line(10)]), writer.append([line(10)]), writer.append([line(2)])]);
-    expect(places.map(({ chunk, offset }) => [chunk, offset])).toEqual([
+    const places = [];
+    for (const length of [10, 10, 2]) {
+      const place = writer.append([line(length)]);
+      places.push(place);
+      if (!isAtOnce) await place;
+    }
+    expect((await Promise.all(places)).map(({ chunk, offset }) => [chunk, offset])).toEqual([
       [0, 0],
       [0, 10],
       [1, 0],
