@@ -21,6 +21,9 @@ import { ValueReader } from './value-reader.js';
 /** The longest text that a walker captures: a line with a longer one has no row either. */
 const MAX_TEXT_BYTES = ARENA_BYTES;
 
+const TRACE_HINT = 'log the trace in several pieces';
+const EPISODE_HINT = 'log its traces as several episodes';
+
 export class ObjectFeed {
   readonly facts: RecordFacts;
   readonly kept: KeptText;
@@ -82,10 +85,10 @@ export class ObjectFeed {
   #takeEpisode(record: unknown): void {
     const { facts } = this;
     const env = memberOf(record, 'env');
-    this.#text(facts.id, memberOf(record, 'id'));
-    this.#text(facts.envId, memberOf(env, 'id'));
-    this.#text(facts.envName, memberOf(env, 'name'));
-    this.#text(facts.groupId, memberOf(memberOf(record, 'group'), 'id'));
+    this.#text(facts.id, memberOf(record, 'id'), 'id');
+    this.#text(facts.envId, memberOf(env, 'id'), 'env.id');
+    this.#text(facts.envName, memberOf(env, 'name'), 'env.name');
+    this.#text(facts.groupId, memberOf(memberOf(record, 'group'), 'id'), 'group.id');
     this.#takeRun(record);
     facts.numErrors = this.#values.elementsOf(memberOf(record, 'errors')).length;
     this.#values.takeNumber(facts.storedInput, memberOf(record, 'num_input_tokens'));
@@ -95,8 +98,8 @@ export class ObjectFeed {
   #takeWrapping(trace: unknown): void {
     const { facts } = this;
     const info = memberOf(trace, 'info');
-    this.#text(facts.envId, memberOf(info, 'env_name'));
-    this.#text(facts.groupId, memberOf(info, 'group_id'));
+    this.#text(facts.envId, memberOf(info, 'env_name'), 'info.env_name');
+    this.#text(facts.groupId, memberOf(info, 'group_id'), 'info.group_id');
     if (facts.envId.length >= 0 || facts.groupId.length >= 0) facts.notes |= NOTE.NAMED_BY_INFO;
     this.#takeRun(trace);
   }
@@ -104,8 +107,8 @@ export class ObjectFeed {
   #takeRun(record: unknown): void {
     const { facts } = this;
     const run = memberOf(record, 'run');
-    this.#text(facts.runType, memberOf(run, 'type'));
-    this.#text(facts.workType, memberOf(memberOf(run, 'work'), 'type'));
+    this.#text(facts.runType, memberOf(run, 'type'), 'run.type');
+    this.#text(facts.workType, memberOf(memberOf(run, 'work'), 'type'), 'run.work.type');
     const ok = memberOf(record, 'ok');
     if (typeof ok === 'boolean') facts.ok = ok ? 1 : 0;
     else this.#values.noteOdd(ok);
@@ -117,7 +120,7 @@ export class ObjectFeed {
     trace.reset();
     const id = memberOf(value, 'id');
     if (typeof id === 'string') {
-      trace.idLength = this.#keep(id);
+      trace.idLength = this.#keep(id, 'id of a trace');
       trace.idStart = this.kept.start;
     } else {
       this.#values.noteOdd(id);
@@ -141,12 +144,13 @@ export class ObjectFeed {
     let left = this.#nodes.step(items);
     if (left > 0) left = this.#calls.step(left);
     if (trace.isOverfull) {
-      throw noRow(`has a trace of more than ${most(MAX_NODES)} nodes or ${most(MAX_CALLS)} calls`);
+      throw noRow(`a trace has more than ${MAX_NODES} nodes or ${MAX_CALLS} calls`, TRACE_HINT);
     }
     if (left > 0) left = this.#rewards.step(left);
     if (left > 0 && !this.#isFolding) this.#beginFold();
     if (left > 0) left = this.facts.foldSome(trace, left);
     if (left > 0) left = this.#timing.step(left);
+    this.#refuseFull();
     return left > 0;
   }
 
@@ -176,37 +180,35 @@ export class ObjectFeed {
       return;
     }
     trace.stop = STOP.TEXT;
-    trace.stopLength = this.#keep(stop);
+    trace.stopLength = this.#keep(stop, 'stop_condition of a trace');
     trace.stopStart = this.kept.start;
   }
 
-  #text(fact: TextFact, value: unknown): void {
+  #text(fact: TextFact, value: unknown, name: string): void {
     if (typeof value !== 'string') {
       this.#values.noteOdd(value);
       return;
     }
-    fact.length = this.#keep(value);
+    fact.length = this.#keep(value, name);
     fact.start = this.kept.start;
   }
 
   /** Keeps a text that the row repeats, as long as one that a walker captures. Returns its length. */
-  #keep(text: string): number {
+  #keep(text: string, name: string): number {
     // Text has at least one byte for each of its units.
     const length = text.length > MAX_TEXT_BYTES ? text.length : this.kept.keepString(text);
-    if (length > MAX_TEXT_BYTES) throw noRow(`repeats a text of more than ${most(MAX_TEXT_BYTES)} bytes in its row`);
-    if (length < 0) throw noRow(`has more than ${most(MAX_KEPT_BYTES)} bytes of ids and names`);
+    if (length > MAX_TEXT_BYTES) throw noRow(`the ${name} has more than ${MAX_TEXT_BYTES} bytes`, 'shorten it');
+    this.#refuseFull();
     return length;
+  }
+
+  #refuseFull(): void {
+    if (this.kept.isFull) throw noRow(`its ids and names have more than ${MAX_KEPT_BYTES} bytes in all`, EPISODE_HINT);
   }
 }
 
-function noRow(what: string): PrlError {
-  return new PrlError('PRL_ERR_REJECTED', `the episode has no index row: it ${what}`, {
-    hint: 'log it as several episodes',
-  });
-}
-
-function most(count: number): string {
-  return count.toLocaleString('en');
+function noRow(reason: string, hint: string): PrlError {
+  return new PrlError('PRL_ERR_REJECTED', `an episode that is too large for an index row: ${reason}`, { hint });
 }
 
 /** The set of UNIT_KEYS that the encoded object would have. */

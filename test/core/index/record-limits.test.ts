@@ -20,16 +20,12 @@ function objectRow(episode: unknown): string | readonly string[] {
 
 describe('an episode that is too large for a row (R-IDX-1)', () => {
   test.each<[string, number, (count: number) => unknown]>([
-    ['a trace of more than 4,194,304 nodes', MAX_NODES, (count) => ({ nodes: new Array(count).fill(0) })],
-    [
-      'a trace of more than 4,194,304 nodes or 2,097,152 calls',
-      MAX_CALLS,
-      (count) => ({ calls: new Array(count).fill({}) }),
-    ],
-    ['a text of more than 1,048,576 bytes', MIB, (count) => ({ id: 'x'.repeat(count) })],
-    ['a text of more than 1,048,576 bytes', MIB / 2, (count) => ({ stop_condition: 'é'.repeat(count) })],
-    ['a text of more than 1,048,576 bytes', MIB / 2, (count) => ({ id: '"'.repeat(count) })],
-  ])('has %s: PRL_ERR_REJECTED beyond %i, and no row as a line', (reason, most, traceOf) => {
+    ['a trace has more than 4194304 nodes', MAX_NODES, (count) => ({ nodes: new Array(count).fill(0) })],
+    ['nodes or 2097152 calls', MAX_CALLS, (count) => ({ calls: new Array(count).fill({}) })],
+    ['the id of a trace has more than 1048576 bytes', MIB, (count) => ({ id: 'x'.repeat(count) })],
+    ['the stop_condition of a trace has more than', MIB / 2, (count) => ({ stop_condition: 'é'.repeat(count) })],
+    ['the id of a trace has more than 1048576 bytes', MIB / 2, (count) => ({ id: '"'.repeat(count) })],
+  ])('%s: PRL_ERR_REJECTED beyond %i, and no row as a line', (reason, most, traceOf) => {
     const largest = { traces: [traceOf(most)] };
     const tooLarge = { traces: [traceOf(most + 1), {}] };
     const [line, tooLargeLine] = buildRows(`${JSON.stringify(largest)}\n${JSON.stringify(tooLarge)}`);
@@ -38,13 +34,25 @@ describe('an episode that is too large for a row (R-IDX-1)', () => {
     expect(tooLargeLine?.fault?.kind).toBe('line_too_large');
   });
 
-  test('has ids of more than 64 MiB in all: PRL_ERR_REJECTED, and no row as a line', () => {
+  test('ids have more than 64 MiB in all: PRL_ERR_REJECTED, and no row as a line', () => {
     const id = 'i'.repeat(MIB);
     const episode = (count: number) => ({ traces: new Array(count).fill({ id }) });
     const [line, tooLargeLine] = buildRows(`${JSON.stringify(episode(64))}\n${JSON.stringify(episode(65))}`);
     expect(objectRow(episode(64)) === line?.row).toBe(true);
-    expect(objectRow(episode(65))).toEqual(['PRL_ERR_REJECTED', expect.stringContaining('67,108,864 bytes of ids')]);
+    expect(objectRow(episode(65))).toEqual([
+      'PRL_ERR_REJECTED',
+      expect.stringContaining('more than 67108864 bytes in all'),
+    ]);
     expect(tooLargeLine?.fault?.kind).toBe('line_too_large');
+  });
+
+  test('the name of a phase for which ids leave no room: PRL_ERR_REJECTED', () => {
+    const traces: object[] = new Array(64).fill({ id: 'i'.repeat(MIB) });
+    const episode = { traces: [...traces, { timing: { agent: { duration: 1 } } }] };
+    expect(objectRow(episode)).toEqual([
+      'PRL_ERR_REJECTED',
+      expect.stringContaining('more than 67108864 bytes in all'),
+    ]);
   });
 
   test('leaves nothing behind for the next one', () => {
