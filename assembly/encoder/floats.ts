@@ -1,6 +1,6 @@
 /**
- * Runs of floats in one of four forms. Where the fast ways are not known to be right the run stops, and the host prints
- * that one value.
+ * Runs of floats in one of four forms. A run stops where the ways taken here are not known to be exact, and the host
+ * prints that one value: below 2^-30, whole from 2^53 on (singles 2^24), rounded from 2^52 over the power of ten on.
  */
 import { writeWhole } from './decimals';
 import { END, FLOATS } from './layout';

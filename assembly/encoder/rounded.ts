@@ -1,6 +1,7 @@
 /**
  * The fast way for runs of rounded floats: four at a time, where each has eight digits at most, one to seven of them
- * behind the point, does not stand in the middle between two decimals and needs no exponent. All else is left alone.
+ * behind the point, does not stand in the middle between two decimals and needs no exponent. All else is left alone. One
+ * loop, so that its vectors stay in registers.
  */
 import { Digits } from './digits';
 
@@ -22,7 +23,7 @@ const HALF: usize = memory.data<f64>([0.5]);
  */
 const FIRST_ORDER: usize = memory.data(32, 16);
 const LAST_ORDER: usize = memory.data(32, 16);
-const SIGNS: usize = memory.data(32, 16);
+const CHARACTERS: usize = memory.data(32, 16);
 /** Swizzles to 0. */
 const NOTHING: u32 = 0x80;
 
@@ -39,7 +40,7 @@ function frame(decimals: i32): void {
     const digit = place < point ? place : place - 1;
     store<u8>(FIRST_ORDER + place, isPoint ? NOTHING : digit);
     store<u8>(LAST_ORDER + place, isPoint ? NOTHING : digit + 8);
-    store<u8>(SIGNS + place, isPoint ? POINT : ZERO);
+    store<u8>(CHARACTERS + place, isPoint ? POINT : ZERO);
   }
 }
 
@@ -104,7 +105,7 @@ class Fours {
     const at = to + (top >>> 7);
     const leading = <usize>(ctz(digits | before) >>> 3);
     const trailing = <usize>(clz(digits | behind) >>> 3);
-    v128.store(at, v128.or(i8x16.swizzle(pair, v128.load(order + leading)), v128.load(SIGNS + leading)));
+    v128.store(at, v128.or(i8x16.swizzle(pair, v128.load(order + leading)), v128.load(CHARACTERS + leading)));
     const next = at + 9 - leading - trailing;
     store<u8>(next, COMMA);
     return next + 1;

@@ -1,8 +1,8 @@
 /**
  * The shortest decimal that reads back as a float, by the rule of Schubfach (R. Giulietti, "The Schubfach way to render
  * doubles"): of the decimals at a distance of 10^-k, k such that one at least and ten at most lie in the float's
- * interval, one of every ten if it is inside, else the nearest. From 2^-30 up to 2^53 the numbers of that rule are whole
- * and have less than 128 bits, so that all of it is exact.
+ * interval, one of every ten if it is inside, else the nearest. From 2^-30 up to 2^53 the numbers of that rule are whole:
+ * a product of 55 and 59 bits, at most 59 of its bits behind the point, so that all of it is exact.
  */
 import { writeDecimal } from './decimals';
 

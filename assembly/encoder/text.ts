@@ -1,7 +1,7 @@
 /**
  * Text: UTF-16 units to UTF-8 with JSON's escapes, without a branch on any one character. Plain ASCII is narrowed; all
  * else is spread to lanes of two or four bytes, a table of shuffles then closes the gaps. One long loop, so that the
- * vectors it compares with stay in registers: built where they are used, they take a third of the time.
+ * vectors it compares with stay in registers: built where they are used, they cost a third of the speed.
  */
 import { TEXT } from './layout';
 import { loneSurrogate, nextUnit, writeOdd } from './odd-units';

@@ -7,8 +7,9 @@ import { floatText } from './float-text.js';
 /** Unlike doubles, from 1e-6 up to but not including 1e13 without an exponent. */
 const SINGLES = { from: 1e-6, to: 1e13 } as const;
 
-/** Bits of a significand behind its first one, and the exponent of what they count at the exponent bits 0 and 1. */
+/** Bits of a significand behind its first one. */
 const FRACTION_BITS = 23;
+/** The smallest float32 is 2 to the power of this. */
 const LOWEST_POWER = -149;
 
 /** @param value a number that a Float32Array holds */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EncodeKernel, RUN_VALUES, SLOT_BYTES } from '../../../src/core/encode/kernel.js';
+import { EncodeKernel, RUN_VALUES, SLOT_BYTES, TEXT_UNITS } from '../../../src/core/encode/kernel.js';
 import { wasmModule } from '../../../src/io/wasm-modules.js';
 import { seededRandom } from '../../helpers/generated-run.js';
 import { kernel, printFlags, printInts } from './kernel-probe.js';
@@ -101,10 +101,10 @@ describe('slots', () => {
     expect(Buffer.from(three.bytes.subarray(last, last + 6)).toString()).toBe('\\u0001');
   });
 
-  test('views stay attached: what was put into scratch is what is printed', () => {
-    expect(kernel.ints.length).toBe(RUN_VALUES);
-    expect(kernel.floats.length).toBe(RUN_VALUES);
-    expect(kernel.flags.length).toBe(RUN_VALUES);
-    expect(kernel.bytes.length).toBeGreaterThan(2 * SLOT_BYTES);
+  test('the limits of runs are those of the module, and each scratch is as long', () => {
+    const { exports } = new WebAssembly.Instance(wasmModule('encoder'));
+    expect(exports).toMatchObject({ RUN_VALUES: { value: RUN_VALUES }, TEXT_UNITS: { value: TEXT_UNITS } });
+    expect([kernel.ints, kernel.floats, kernel.flags].map(({ length }) => length)).toEqual(Array(3).fill(RUN_VALUES));
+    expect(kernel.text.length).toBe(TEXT_UNITS * 2);
   });
 });
