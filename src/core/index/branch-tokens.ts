@@ -6,14 +6,13 @@
  * One pass after another, each stopping where it is told to (item-steps): the fields say how far each of them is.
  */
 import { isSafe } from './exact-sum.js';
-import { ALL_ITEMS } from './item-steps.js';
 import { ParentOrder } from './parent-order.js';
 import type { TraceFacts } from './trace-facts.js';
 
 const NO_NODE = -1;
 
 export class BranchTokens {
-  /** Results, once all is done. `big` values stand in for counts that a double cannot hold, else they are null. */
+  /** Results, once `step` is done. `big` values stand in for counts that a double cannot hold, else they are null. */
   input = 0;
   output = 0;
   bigInput: bigint | null = null;
@@ -45,12 +44,6 @@ export class BranchTokens {
   #bigAbove: (bigint | undefined)[] = [];
   #exactInput = 0n;
   #exactOutput = 0n;
-
-  /** All in one go. */
-  derive(trace: TraceFacts): void {
-    this.begin(trace);
-    this.step(trace, ALL_ITEMS);
-  }
 
   begin(trace: TraceFacts): void {
     this.input = 0;
@@ -166,8 +159,8 @@ export class BranchTokens {
   }
 
   /**
-   * Turns the marks of leaves into the number of leaves at or below each node, for `count` nodes in order, backwards. Of
-   * a circle only its root learns the number here.
+   * Turns the marks of leaves into the number of leaves at or below each node, for `count` nodes in order, backwards.
+   * Of a circle only its root learns the number here.
    */
   #countLeaves(count: number, items: number): number {
     const from = this.#counted;

@@ -26,8 +26,8 @@ export class RecordIndexer {
   }
 
   /**
-   * The row of an episode or a bare trace as bytes, LF included: a view, until the next episode begins. Numbers are told
-   * apart as core/index/object-values says: `JSON.stringify` of the episode gives a record with the same row.
+   * The row of an episode or a bare trace as bytes, LF included: a view, until the next episode begins. Numbers are
+   * told apart as core/index/object-values says: `JSON.stringify` of the episode gives a record with the same row.
    *
    * Yields after each trace, and inside one after 256 of its nodes, calls, rewards and phases, each counted at every
    * pass over it, so that the caller can give the event loop its turn. The episode must not change before the end.

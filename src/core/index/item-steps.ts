@@ -1,8 +1,10 @@
 /**
- * Work over many nodes or calls that stops between any two of them, so that its caller can give the event loop its turn.
+ * Work over many nodes or calls that stops between any two of them, so that its caller can give the event loop its
+ * turn.
  *
- * The rule of every `step(items)` here: it takes at most `items` (nodes, calls, rewards or phases, each counted at every
- * pass over it) and returns what is left of them, above zero only once all is done. A step after that takes nothing.
+ * The rule of every `step(items)` here: it takes at most `items` (nodes, calls, rewards or phases, each counted at
+ * every pass over it) and returns what is left of them, above zero only once all is done. A step after that takes
+ * nothing.
  */
 
 /** Items between two stops: 20 to 100 µs of work on objects, less on flat arrays (30 Nov 2026, 2 cores). */

@@ -36,7 +36,10 @@ export class ParentOrder {
   /** Nodes that were looked at for leaves. */
   #looked = 0;
 
-  /** @param parents of the first `count` nodes, NO_NODE for none; circles are cut open in it. @param leaves 0: no leaf */
+  /**
+   * @param parents of the first `count` nodes, NO_NODE for none; circles are cut open in it
+   * @param leaves 0 for a node that is a parent
+   */
   begin(parents: Int32Array, leaves: Int32Array, count: number): void {
     if (count > this.nodes.length) {
       const size = Math.max(count, this.nodes.length * 2);

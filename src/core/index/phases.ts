@@ -1,6 +1,6 @@
 /**
- * Seconds by top-level phase over all traces of a record (spec 04 section 4.6), from the texts of their `timing`, or span
- * by span.
+ * Seconds by top-level phase over all traces of a record (spec 04 section 4.6), from the texts of their `timing`, or
+ * span by span.
  */
 import { ExactSum } from './exact-sum.js';
 import { ALL_ITEMS } from './item-steps.js';

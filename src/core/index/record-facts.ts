@@ -1,6 +1,6 @@
 /**
- * The formulas of spec 04 section 4 over the traces of one record: traces are folded in one by one, in their order, each
- * in one go or in steps.
+ * The formulas of spec 04 section 4 over the traces of one record: traces are folded in one by one, in their order,
+ * each in one go or in steps.
  */
 import { BranchCount } from './branch-count.js';
 import { BranchTokens } from './branch-tokens.js';

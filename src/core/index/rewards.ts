@@ -193,7 +193,7 @@ export class Rewards {
     return true;
   }
 
-  /** Adds the entry at hand: `(score or 0) * (1 if weight is None else weight)`. 0.0 is false to Python, so the integer 0. */
+  /** Adds `(score or 0) * (1 if weight is None else weight)`: a score of 0.0 is false to Python, so the integer 0. */
   addProduct(): void {
     const score = this.score;
     const weight = this.weight;

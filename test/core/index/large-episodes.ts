@@ -1,4 +1,4 @@
-/** Random episodes large enough that their rows take many steps: graphs of every shape, counts and costs of every size. */
+/** Random episodes so large that their rows take many steps: graphs of every shape, counts and costs of every size. */
 import fc from 'fast-check';
 import { seededRandom } from '../../helpers/generated-run.js';
 

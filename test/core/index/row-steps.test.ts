@@ -117,8 +117,8 @@ describe(`at most ${STEP_ITEMS} items between two stops`, () => {
   const indexes = Array.from({ length: COUNT }, (_, index) => index);
 
   test.each<[string, number, (take: () => void) => object]>([
-    // Each node is taken, passed over for branches, and for token counts copied, its leaves counted, summed up. Each call
-    // is taken, its cost added, and looked up.
+    // Each node is taken, passed over for branches, and for token counts copied, its leaves counted, summed up. Each
+    // call is taken, its cost added, and looked up.
     [
       'nodes and calls',
       (5 * COUNT + 3 * COUNT) / STEP_ITEMS,
