@@ -9,9 +9,9 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { LineFramer } from '../core/scan/framing.js';
 import { PlainChunk } from './chunk-plain.js';
 import { countLines, type LineEvent, readGap, type SkipRange } from './chunk-reader.js';
-import type { ChunkPiece, ChunkSource } from './chunk-source.js';
-import { findLineEnd, LineEnds } from './follow-line-ends.js';
+import { LineEnds } from './follow-line-ends.js';
 import { FileMarks } from './follow-marks.js';
+import { CheckedSource, readLongLine } from './follow-source.js';
 
 export type GrowingFileOptions = {
   /** Ranges that need not be read; as in `readRecords`. */
@@ -150,7 +150,6 @@ export class GrowingFile {
   }
 
   async *#linesTo(end: number): AsyncGenerator<LineEvent, void> {
-    const { maxLineBytes, signal } = this.#options;
     while (this.#position < end) {
       const [next] = this.#skip;
       if (next !== undefined && next.start <= this.#position) {
@@ -158,21 +157,45 @@ export class GrowingFile {
         this.#skip = this.#skip.slice(1);
         continue;
       }
+      const before = this.#position;
       const stop = Math.min(end, next?.start ?? end);
-      const longEnd = stop - this.#position > maxLineBytes ? await this.#findEnd(stop) : null;
-      if (longEnd !== null && longEnd - this.#position - 1 > maxLineBytes) {
-        if ((await this.#findChange((await this.#stat()).sizeBytes)) !== null) return;
-        yield this.#longLine(longEnd);
-        continue;
-      }
-      const framer = this.#framer();
-      for await (const event of readGap(this.#watched(), framer, this.#position, stop, signal)) {
-        if (event.type === 'line' && !event.line.terminated) return;
-        this.#advance(event, framer);
-        yield event;
-      }
-      if (this.#position < stop) return;
+      const isAtLongLine = yield* this.#framed(stop, true);
+      if (isAtLongLine && !(yield* this.#longLine(stop))) yield* this.#framed(stop, false);
+      if (this.#position === before) return;
     }
+  }
+
+  /** Lines up to `stop`; returns whether it ended before a long one. */
+  async *#framed(stop: number, stopsAtLongLine: boolean): AsyncGenerator<LineEvent, boolean> {
+    let checked = this.#seen;
+    const stands = async (end: number): Promise<boolean> => {
+      const now = await this.#stat();
+      if (now.sizeBytes < end) return false;
+      if (!isSame(now, checked) && (await this.#findChange(now.sizeBytes)) !== null) return false;
+      checked = now;
+      return true;
+    };
+    const source = new CheckedSource({ handle: this.#handle as FileHandle, stands, stopsAtLongLine });
+    const framer = this.#framer();
+    for await (const event of readGap(source, framer, this.#position, stop, this.#options.signal)) {
+      if (event.type === 'line' && !event.line.terminated) break;
+      this.#advance(event, framer);
+      yield event;
+    }
+    return source.isAtLongLine;
+  }
+
+  /** The line at the position, which has its LF before `stop`; false when it cannot be read as a whole. */
+  async *#longLine(stop: number): AsyncGenerator<LineEvent, boolean> {
+    const [start, lineNumber] = [this.#position, this.#lineNumber];
+    const found = await readLongLine(this.#handle as FileHandle, { ...this.#options, start, stop });
+    if (found === null || (await this.#findChange((await this.#stat()).sizeBytes)) !== null) return false;
+    const line = { offset: start, length: found.length, terminated: true, lineNumber, bytes: found.bytes };
+    this.#marks.take(line);
+    this.#position += found.length;
+    this.#lineNumber += 1;
+    yield { type: 'line', line };
+    return true;
   }
 
   /** What is left when the file will not grow any more: a line without LF, bytes that cannot be read. */
@@ -217,20 +240,9 @@ export class GrowingFile {
     return stateOf(await (this.#handle as FileHandle).stat({ bigint: true }));
   }
 
-  async #findEnd(stop: number): Promise<number | null> {
-    return findLineEnd(this.#handle as FileHandle, this.#position, stop, this.#options.signal);
-  }
-
   #framer(): LineFramer {
     const { maxLineBytes } = this.#options;
     return new LineFramer({ startOffset: this.#position, startLineNumber: this.#lineNumber, maxLineBytes });
-  }
-
-  #longLine(end: number): LineEvent {
-    const [offset, lineNumber] = [this.#position, this.#lineNumber];
-    this.#position = end;
-    this.#lineNumber += 1;
-    return { type: 'line', line: { offset, length: end - offset, terminated: true, lineNumber, bytes: null } };
   }
 
   #advance(event: LineEvent, framer: LineFramer): void {
@@ -246,26 +258,6 @@ export class GrowingFile {
     this.#lineNumber += lines ?? (await countLines(new PlainChunk(handle, end), range, this.#options.signal));
     this.#position = Math.max(this.#position, end);
     await this.#marks.read(handle, this.#position);
-  }
-
-  /** The file as a source that ends where it was found changed, before anything of the change is told. */
-  #watched(): ChunkSource {
-    const handle = this.#handle as FileHandle;
-    const pieces = (start: number, end: number, signal?: AbortSignal): AsyncGenerator<ChunkPiece, void> =>
-      this.#pieces(new PlainChunk(handle, end).pieces(start, end, signal));
-    return { uncompressedBytes: null, pieces, close: async () => {} };
-  }
-
-  async *#pieces(pieces: AsyncGenerator<ChunkPiece, void>): AsyncGenerator<ChunkPiece, void> {
-    let checked = this.#seen;
-    for await (const piece of pieces) {
-      const now = await this.#stat();
-      const bytes = piece.kind === 'bytes' ? piece.bytes.length : piece.bytes;
-      if (now.sizeBytes < piece.offset + bytes) return;
-      if (!isSame(now, checked) && (await this.#findChange(now.sizeBytes)) !== null) return;
-      checked = now;
-      yield piece;
-    }
   }
 }
 

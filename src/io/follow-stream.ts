@@ -192,10 +192,7 @@ export class FollowedStream implements FollowSource {
 
   /** Ends with the chunk at hand, and begins with the directory that took the place of the one before. */
   async *#restart(): AsyncGenerator<FollowEvent, void> {
-    if (this.#current !== null) {
-      yield* this.#current.sweep();
-      yield* this.#current.finish();
-    }
+    if (this.#current !== null) yield* this.#current.finish();
     await this.close();
     yield { type: 'rewritten', file: this.#name, chunk: 0, reason: 'another directory took its place' };
     this.#context.told.rewritten();

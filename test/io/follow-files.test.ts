@@ -180,14 +180,24 @@ describe('long lines (T3)', () => {
   });
 });
 
-test.each([0, 1, 2])('R49, T9: characters of three bytes across the edges of reads, shifted by %i', async (shift) => {
-  const line = Buffer.from(episodeLine('wide', 'x'.repeat(shift) + '漢'.repeat(1_000_000)));
-  const { run, file } = evalRun();
-  const following = new Following(run);
-  for (let at = 0; at < line.length; at += 700_001) appendFileSync(file, line.subarray(at, at + 700_001));
-  await following.untilIds('wide');
-  expect(following.all('record')[0]?.record.bytes.equals(line)).toBe(true);
-});
+test.each([
+  [0, 1],
+  [1, 1],
+  [2, 1],
+  [1, 3],
+])(
+  'R49, T9: characters of three bytes across the edges of reads, shifted by %i, in a line of %i times 3 MB',
+  async (shift, size) => {
+    const line = Buffer.from(episodeLine('wide', 'x'.repeat(shift) + '漢'.repeat(size * 1_000_000)));
+    const { run, file } = evalRun();
+    const following = new Following(run);
+    for (let at = 0; at < line.length; at += 700_001) appendFileSync(file, line.subarray(at, at + 700_001));
+    appendFileSync(file, lines('a', 'b'));
+    await following.untilIds('wide', 'a', 'b');
+    expect(following.all('record')[0]?.record.bytes.equals(line)).toBe(true);
+    expect(following.all('record').map(({ record }) => record.lineNumber)).toEqual([1, 2, 3]);
+  },
+);
 
 test('T12: who asks for one record has no more read than a few windows of the file', async () => {
   const { run } = evalRun(lines('x').repeat(400_000));
