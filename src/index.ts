@@ -36,6 +36,7 @@ export { type ReadRecordsOptions, type RunEvent, readRecords } from './io/run-re
 export type { ChunkFile, Run, RunLayout } from './io/run-types.js';
 export { RunUpload, type RunUploadOptions } from './io/run-upload.js';
 export { createSender, type HttpSender, type ServiceAccess } from './io/sender.js';
+export type { StreamSnapshot } from './io/stream-types.js';
 export { FileMonitor } from './monitor/file-monitor.js';
 export { LogError } from './monitor/log-error.js';
 export type { Metrics } from './monitor/metrics-row.js';

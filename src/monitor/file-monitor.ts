@@ -108,7 +108,7 @@ export class FileMonitor {
    */
   log(episodes: readonly object[] | object, options: LogOptions): Promise<LogReceipt> {
     const wrong = this.#refusal() ?? wrongOptions(options);
-    if (wrong !== null) return Promise.reject(wrong);
+    if (wrong !== null) return this.#refuse(wrong);
     const { snapshot, run, nowS } = this.#settings;
     const given: readonly unknown[] = Array.isArray(episodes) ? episodes : [episodes];
     const arrival = { kind: options.kind, step: options.step, timeS: nowS() };
@@ -132,7 +132,7 @@ export class FileMonitor {
     { producer = this.#settings.producer }: { readonly producer?: string } = {},
   ): Promise<LogReceipt> {
     const wrong = this.#refusal() ?? wrongProducer(producer);
-    if (wrong !== null) return Promise.reject(wrong);
+    if (wrong !== null) return this.#refuse(wrong);
     if (updates.length === 0) return Promise.resolve({ records: [] });
     const { snapshot, floatDecimals } = this.#settings;
     return this.#add(updates.map(snapshot ? copyEpisode : same), {
@@ -147,12 +147,12 @@ export class FileMonitor {
    * Appends a row of metrics. Taken as they are at the call; values that are no finite numbers are left out and named in
    * a notice. `step` null is for what is sampled by time.
    *
-   * @throws PrlError `PRL_ERR_REJECTED` for a value that JSON has no form for, `PRL_ERR_LIMIT` without room,
-   *   `PRL_ERR_TEMPORARY` for other failures
+   * @throws PrlError `PRL_ERR_REJECTED` for a value that JSON has no form for, `PRL_ERR_LIMIT` without room, else
+   *   `PRL_ERR_USAGE` or `PRL_ERR_TEMPORARY`
    */
   logMetrics(metrics: Metrics, { step }: { readonly step: number | null }): Promise<void> {
     const wrong = this.#refusal();
-    if (wrong !== null) return Promise.reject(wrong);
+    if (wrong !== null) return this.#refuse(wrong);
     const appended = this.#appendMetrics(metrics, step);
     appended.catch((error: unknown) => this.#settings.onNotice({ kind: 'metrics', message: messageOf(error) }));
     return appended;
@@ -210,6 +210,14 @@ export class FileMonitor {
     return receipt;
   }
 
+  /** A promise that rejects; as for any call, nobody needs to await it. */
+  #refuse(error: PrlError): Promise<never> {
+    this.#tell(error);
+    const refused = Promise.reject(error);
+    refused.catch(() => {}); // told by the notice
+    return refused;
+  }
+
   #tell({ code, message }: PrlError): void {
     this.#settings.onNotice({ kind: code === 'PRL_ERR_REJECTED' ? 'refused' : 'failed', message });
   }
@@ -219,8 +227,9 @@ export class FileMonitor {
     const { nowS, producer, onNotice } = this.#settings;
     const { text, dropped } = metricsRow(metrics, { step, timeS: nowS(), producer });
     if (dropped.length > 0) {
-      const names = dropped.slice(0, MAX_NAMED).join(', ');
-      onNotice({ kind: 'metrics', message: `${dropped.length} values that are not finite were left out: ${names}` });
+      const more = dropped.length > MAX_NAMED ? ` and ${dropped.length - MAX_NAMED} more` : '';
+      const names = `${dropped.slice(0, MAX_NAMED).join(', ')}${more}`;
+      onNotice({ kind: 'metrics', message: `left out of the metrics as no finite numbers: ${names}` });
     }
     await this.#metrics.append(text);
   }

@@ -7,12 +7,9 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PrlError } from '../core/errors.js';
 import { makeDirectory } from '../io/make-directory.js';
-import { describeReadError, systemErrorCode } from '../io/run-fault.js';
+import { writeFailure } from '../io/write-failure.js';
 
 const LF = 0x0a;
-
-/** What a full disk, quota or file size limit is called. */
-const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 export class MetricsFile {
   readonly #path: string;
@@ -27,13 +24,13 @@ export class MetricsFile {
     this.#handle = handle;
   }
 
-  /** @throws PrlError when it cannot be written */
+  /** @throws PrlError `PRL_ERR_LIMIT` without room, `PRL_ERR_USAGE` where nothing may be written, else `PRL_ERR_TEMPORARY` */
   static async open(path: string): Promise<MetricsFile> {
     try {
       await makeDirectory(dirname(path));
       return new MetricsFile(path, await open(path, 'a+'));
     } catch (error) {
-      throw writeFailure(path, error);
+      throw writeFailure(`open ${path} for writing`, error, null);
     }
   }
 
@@ -45,7 +42,7 @@ export class MetricsFile {
   /**
    * Appends a row behind those given before.
    * @param row with its LF
-   * @throws PrlError `PRL_ERR_LIMIT` without room, `PRL_ERR_TEMPORARY` for other failures; later rows are tried all the same
+   * @throws PrlError as `open`; later rows are tried all the same
    */
   append(row: string): Promise<void> {
     const appended = this.#last.then(() => this.#write(row));
@@ -62,7 +59,7 @@ export class MetricsFile {
   async sync(): Promise<void> {
     await this.#last;
     await this.#handle.datasync().catch((error: unknown) => {
-      throw writeFailure(this.#path, error);
+      throw writeFailure(`bring ${this.#path} to the disk`, error, null);
     });
   }
 
@@ -75,11 +72,14 @@ export class MetricsFile {
     try {
       const bytes = Buffer.from((await this.#endsTorn()) ? `\n${row}` : row);
       const { bytesWritten } = await this.#handle.write(bytes);
-      if (bytesWritten < bytes.length) throw shortWrite(this.#path, bytesWritten, bytes.length);
+      if (bytesWritten < bytes.length) {
+        // To write the rest now would put it behind what another process has appended meanwhile.
+        throw new PrlError('PRL_ERR_LIMIT', `of ${bytes.length} bytes of a row ${bytesWritten} were taken`);
+      }
       this.#rows += 1;
     } catch (error) {
       this.#failed += 1;
-      throw writeFailure(this.#path, error);
+      throw writeFailure(`write ${this.#path}`, error, 'the row is not there');
     }
   }
 
@@ -90,21 +90,4 @@ export class MetricsFile {
     const { bytesRead } = await this.#handle.read(last, 0, 1, size - 1);
     return bytesRead === 1 && last[0] !== LF;
   }
-}
-
-function shortWrite(path: string, writtenBytes: number, bytes: number): PrlError {
-  const message = `no room to write ${path}: of a row of ${bytes} bytes ${writtenBytes} were taken`;
-  return new PrlError('PRL_ERR_LIMIT', message, { hint: 'make room; the next row shuts the broken one off' });
-}
-
-function writeFailure(path: string, cause: unknown): PrlError {
-  if (cause instanceof PrlError) return cause;
-  const code = systemErrorCode(cause);
-  if (code !== null && NO_ROOM.has(code)) {
-    return new PrlError('PRL_ERR_LIMIT', `no room to write ${path} (${code})`, { hint: 'make room', cause });
-  }
-  return new PrlError('PRL_ERR_TEMPORARY', `cannot write ${path}: ${describeReadError(cause)}`, {
-    hint: 'see to the directory; the next row is tried all the same',
-    cause,
-  });
 }

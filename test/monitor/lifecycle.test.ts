@@ -67,7 +67,7 @@ describe('the run of a monitor', () => {
 
 describe('the end of a monitor', () => {
   test('comes once, settles everything and seals; nothing can be logged afterwards', async () => {
-    const { monitor, run } = await openMonitor();
+    const { monitor, run, notices } = await openMonitor();
     const logged = [1, 2, 3].map((id) => monitor.log(episodeOf(`e${id}`), TRAIN));
     void monitor.logMetrics({ loss: 0.5 }, { step: 1 });
     const first = monitor.finalize();
@@ -82,6 +82,7 @@ describe('the end of a monitor', () => {
         message: expect.stringContaining('finalized'),
       });
     }
+    expect(notices.map(({ kind }) => kind)).toEqual(['failed', 'failed', 'failed']);
     await first;
     await Promise.all(logged);
     expect(readdirSync(join(tracesOf(run), 'stream'))).toEqual(['00000.jsonl.zst']);
@@ -170,10 +171,11 @@ describe('what is told', () => {
 
   test('by metrics: values left out, and rows that cannot be', async () => {
     const { monitor, run, notices } = await openMonitor();
-    await monitor.logMetrics({ a: Number.NaN, b: 1 }, { step: 1 });
+    const names = [...'acdefgh'].map((name) => [name, Number.NaN] as const);
+    await monitor.logMetrics({ ...Object.fromEntries(names), b: 1 }, { step: 1 });
     await expect(monitor.logMetrics({ f: () => {} }, { step: 2 })).rejects.toMatchObject({ code: 'PRL_ERR_REJECTED' });
     expect(notices.map(({ kind, message }) => [kind, message])).toEqual([
-      ['metrics', '1 values that are not finite were left out: a'],
+      ['metrics', 'left out of the metrics as no finite numbers: a, c, d, e, f and 2 more'],
       ['metrics', expect.stringContaining('the metric f holds a function')],
     ]);
     expect(readFileSync(join(run, 'monitors/file/metrics.jsonl'), 'utf8')).toBe(

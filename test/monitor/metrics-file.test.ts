@@ -60,7 +60,7 @@ describe('rows of metrics', () => {
   });
 
   test.each([
-    ['a directory', 'PRL_ERR_TEMPORARY'],
+    ['a directory', 'PRL_ERR_USAGE'],
     ['/dev/full', 'PRL_ERR_LIMIT'],
   ])('into %s say so: %s', async (kind, code) => {
     const path = kind === 'a directory' ? tempFolder() : kind;
