@@ -21,7 +21,7 @@ const RESERVE_BYTES =
   Math.max(TEXT_UNITS * TEXT_UNIT_BYTES, RUN_VALUES * Math.max(INT_BYTES, FLAG_BYTES, FLOAT_BYTES)) + 1024;
 
 /** Longer text goes by way of the kernel, units. */
-const SHORT_TEXT_UNITS = 40;
+const SHORT_TEXT_UNITS = 24;
 
 /** Text printed in one go, units; a longer one is cut with `cutText`. */
 export const MOST_TEXT_UNITS = TEXT_UNITS;
