@@ -54,7 +54,10 @@ export type StreamLine = {
    * @throws PrlError `PRL_ERR_LIMIT` without room, else `PRL_ERR_TEMPORARY` or `PRL_ERR_USAGE`; it is then not there
    */
   commit(): Promise<RecordPlace>;
-  /** Gives it up; resolves when what was written of it is gone, or told in a notice. */
+  /**
+   * Gives it up; resolves when what was written of it is gone, or told in a notice. The chunk that it made room for
+   * itself in stays the live one, so the one before may not be full.
+   */
   abort(): Promise<void>;
 };
 
