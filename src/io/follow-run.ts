@@ -10,7 +10,7 @@ import { monotonicClock } from './clock.js';
 import { FollowedFiles } from './follow-files.js';
 import { ToldIds } from './follow-ids.js';
 import { FollowedStream } from './follow-stream.js';
-import type { FollowEvent, FollowOptions, FollowSource } from './follow-types.js';
+import type { FollowEvent, FollowOptions, FollowSource, ToldRecords } from './follow-types.js';
 import { Wake } from './follow-wake.js';
 import { WriterWatch } from './follow-writer.js';
 import { openRun } from './run.js';
@@ -19,14 +19,17 @@ import type { ChunkFile, Run } from './run-types.js';
 
 const POLL_MS = 500;
 
+const EVERY_RECORD: ToldRecords = { admit: () => true, rewritten: () => {} };
+
 /**
  * Tells every whole line of a run once and in order, from `from` on, for as long as the run grows: over new chunks,
  * sealing, failed appends that were taken back, and files that others took the place of. What is no whole line yet is
  * never told as data. Standard input is read to its end.
  *
  * A run given by its path is followed by that path: when it leads to another run, that one is told from its start.
- * Holes, damage and the sums of each file come as `readRecords` tells them. Ends by itself for standard input, and with
- * `untilFinished`; the consumer ends it else, by the signal or by leaving the loop, and every handle is closed then.
+ * Holes, damage and the sums of each file come as `readRecords` tells them. Ends by itself for standard input, with
+ * `untilFinished`, and after `ends`; the consumer ends it else, by the signal or by leaving the loop, and every handle is
+ * closed then. It looks at the run for a last time only once the consumer asks for more than all it was told (U27).
  *
  * @throws the signal's reason; PrlError as `openRun` for a path, and `PRL_ERR_USAGE` for a JSON document, which has no
  *   lines, or a poll time that is no positive number
@@ -65,7 +68,7 @@ class RunFollower {
   readonly #options: FollowerOptions;
   readonly #signal: AbortSignal;
   readonly #clock: Clock;
-  readonly #told = new ToldIds();
+  readonly #told: ToldRecords;
   readonly #wake: Wake;
   #run: Run;
   #source: FollowSource;
@@ -78,10 +81,12 @@ class RunFollower {
     this.#options = options;
     this.#signal = options.signal ?? new AbortController().signal;
     this.#clock = options.clock ?? monotonicClock;
+    this.#told = options.retells === true ? EVERY_RECORD : new ToldIds();
     this.#wake = new Wake(this.#clock, options.pollMs);
     this.#run = run;
     this.#source = this.#sourceOf(run, options.from ?? 'start');
     this.#writer = new WriterWatch(run, this.#clock, options.idleMs);
+    options.ends?.addEventListener('abort', this.#hurry);
   }
 
   async *events(): AsyncGenerator<FollowEvent, void> {
@@ -91,15 +96,15 @@ class RunFollower {
     // Of numbered chunks holes come at their place, and what cannot be read is tried again.
     for (const one of layout === 'R3' ? [] : damage) yield { type: 'damage', damage: one };
     for (let isFirst = true; ; isFirst = false) {
-      const wasFinished = this.#writer.evidence?.state === 'finished';
+      const wasEnding = this.#isEnding;
       yield* this.#followPath();
       yield* this.#watch();
       const hasTold = yield* this.#sweep();
       if (hasTold || isFirst) yield { type: 'caught-up' };
       if (await this.#writer.look(untilFinished)) yield { type: 'writer', ...this.#evidence };
-      if (untilFinished && this.#evidence.state === 'finished') {
+      if (this.#isEnding) {
         // What came before the end was seen is told by one more sweep (U27).
-        if (!wasFinished || hasTold) continue;
+        if (!wasEnding || hasTold) continue;
         yield* this.#source.finish();
         return;
       }
@@ -108,8 +113,17 @@ class RunFollower {
   }
 
   async close(): Promise<void> {
+    this.#options.ends?.removeEventListener('abort', this.#hurry);
     this.#wake.close();
     await this.#source.close();
+  }
+
+  readonly #hurry = (): void => this.#wake.hurry();
+
+  /** Whether nothing is awaited any more. */
+  get #isEnding(): boolean {
+    const { untilFinished = false, ends } = this.#options;
+    return ends?.aborted === true || (untilFinished && this.#evidence.state === 'finished');
   }
 
   get #evidence(): NonNullable<WriterWatch['evidence']> {

@@ -30,6 +30,10 @@ export type FollowOptions = Pick<
   readonly idleMs?: number;
   /** End by itself once the writer is finished (spec 05 section 6) and all it wrote has been told. */
   readonly untilFinished?: boolean;
+  /** Once aborted nothing more is awaited: what is there by then is told, a last line without its LF too, and it ends. */
+  readonly ends?: AbortSignal;
+  /** After a rewrite tell every record once more, to whoever knows records by their bytes; default false. */
+  readonly retells?: boolean;
   /** Let the system report changes, which only makes the next look come sooner; default true. */
   readonly watches?: boolean;
   /** Which copy of R1 rollouts to read, for a run given by its path. */

@@ -41,7 +41,7 @@ export class Wake {
       this.#fault = messageOf(error);
     };
     try {
-      this.#watcher = watch(directory, { persistent: false }, () => this.#changed());
+      this.#watcher = watch(directory, { persistent: false }, () => this.hurry());
       this.#watcher.on('error', fail);
     } catch (error) {
       fail(error);
@@ -52,6 +52,12 @@ export class Wake {
   forget(): void {
     this.close();
     this.#watched = null;
+  }
+
+  /** Ends the wait at hand, or else the next one. */
+  hurry(): void {
+    this.#isDue = true;
+    this.#wake();
   }
 
   /** Resolves after a change, at the latest after the poll time. @throws the signal's reason */
@@ -65,11 +71,6 @@ export class Wake {
   close(): void {
     this.#watcher?.close();
     this.#watcher = null;
-  }
-
-  #changed(): void {
-    this.#isDue = true;
-    this.#wake();
   }
 
   /** Ends early on a change or an abort. */
