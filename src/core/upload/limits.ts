@@ -13,9 +13,15 @@ export const MAX_BATCH_LINES = 1_000_000;
 /** Cap of the gateway on one request body; a body above it may be refused before the service sees it. */
 export const GATEWAY_REQUEST_BYTES = 32 * MIB;
 
-/** Requests in flight, of the 2 to 8 that the contract allows a producer; 1 sends one by one. */
+/** Requests in flight, of the 2 to 8 that the contract allows a producer, where nothing adapts their number. */
 export const DEFAULT_CONCURRENCY = 4;
-export const MAX_CONCURRENCY = 8;
+/** The most that adapting leads to. */
+export const MAX_ADAPTIVE_CONCURRENCY = 8;
+/** The most that `--concurrency` takes: whoever asks for more than the contract allows knows the service. */
+export const MAX_CONCURRENCY = 64;
+
+/** Bytes that an upload holds in memory (`--budget`, U7). */
+export const DEFAULT_BUDGET_BYTES = 256 * MIB;
 
 /** Attempts for one batch, the first included. */
 export const DEFAULT_MAX_ATTEMPTS = 5;
