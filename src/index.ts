@@ -1,12 +1,18 @@
 /**
- * The public library of prl: reading runs, index rows, the parts of the upload pipeline, and the file monitor. What is
- * exported here is stable; everything else may change in any version.
+ * The public library of prl: encoding episodes, writing, reading and following streams, index rows, the file monitor and
+ * the parts of the upload pipeline. What is exported here is stable; everything else may change in any version.
  */
-export type { RunInfo, WorkInfo } from './core/encode/record-run.js';
+export { type EncodePartsOptions, encodeParts, encodeTo, encodeToBuffer } from './core/encode/drivers.js';
+export { EncodeError } from './core/encode/encode-error.js';
+export type { EncodeStep, RecordEncoder, RecordEncoderOptions } from './core/encode/record-encoder.js';
+export { EPISODE_RULES, type MemberRule, type ModelRule, TRACE_RULES } from './core/encode/record-rules.js';
+export { type RunInfo, recordRun, type WorkInfo } from './core/encode/record-run.js';
+export { Slices } from './core/encode/slices.js';
+export type { EncodedPart, Pace } from './core/encode/types.js';
 export { PrlError, type PrlErrorCode, type PrlErrorOptions } from './core/errors.js';
 export { annotationRow } from './core/index/annotation-row.js';
 export type { DifferenceKind, IndexComparison, RowDifference } from './core/index/compare.js';
-export { type IndexRecordOptions, indexRecord, indexRecordSteps } from './core/index/index-record.js';
+export { type IndexRecordOptions, indexRecord, indexRecordSteps, RecordIndexer } from './core/index/index-record.js';
 export type { IndexOutcome, StreamOutcome } from './core/index/outcome.js';
 export type { Damage, DamageKind, FramedLine, LineFormat, RecordUnit, StreamRecord } from './core/scan/types.js';
 export { validateJson } from './core/scan/validate.js';
@@ -29,6 +35,10 @@ export type {
 export { Uploader, type UploaderOptions, type UploaderSnapshot, type UploadResult } from './core/upload/uploader.js';
 export { readRange } from './io/chunk-range.js';
 export { monotonicClock } from './io/clock.js';
+export { createEncoder } from './io/encoder.js';
+export { followRecords } from './io/follow-run.js';
+export type { FollowEvent, FollowOptions, FollowPlace } from './io/follow-types.js';
+export { eventLoopPace } from './io/pace.js';
 export { type PackOptions, packBatch } from './io/pack.js';
 export { type OpenRunOptions, openRun } from './io/run.js';
 export { type IndexTarget, RunIndex, type RunIndexOptions } from './io/run-index.js';
@@ -36,7 +46,14 @@ export { type ReadRecordsOptions, type RunEvent, readRecords } from './io/run-re
 export type { ChunkFile, Run, RunLayout } from './io/run-types.js';
 export { RunUpload, type RunUploadOptions } from './io/run-upload.js';
 export { createSender, type HttpSender, type ServiceAccess } from './io/sender.js';
-export type { StreamSnapshot } from './io/stream-types.js';
+export type {
+  RecordPlace,
+  StreamLine,
+  StreamNotice,
+  StreamSnapshot,
+  StreamWriterOptions,
+} from './io/stream-types.js';
+export { StreamWriter } from './io/stream-writer.js';
 export { FileMonitor } from './monitor/file-monitor.js';
 export { LogError } from './monitor/log-error.js';
 export type { Metrics } from './monitor/metrics-row.js';
