@@ -17,6 +17,8 @@ const LF = Uint8Array.of(0x0a);
 export class QueuedLine {
   /** Lines are numbered as they are opened. */
   readonly number: number;
+  /** The line that was opened behind it, as long as it is in the queue. */
+  next: QueuedLine | undefined;
   #state: 'open' | 'committed' | 'given-up' = 'open';
   #pending: LinePart[] = [];
   #bytes = 0;
@@ -126,34 +128,43 @@ export class QueuedLine {
 /** The parts of one line that are being written. */
 export type LineShare = { readonly line: QueuedLine; readonly parts: readonly LinePart[]; readonly bytes: number };
 
+/** A chain, since an array moves all lines that wait when the first one leaves. */
 export class LineQueue {
-  readonly #lines: QueuedLine[] = [];
+  #head: QueuedLine | undefined;
+  #last: QueuedLine | undefined;
   #opened = 0;
+  #lines = 0;
 
   /** The first line that is not settled. */
   get head(): QueuedLine | undefined {
-    return this.#lines[0];
+    return this.#head;
   }
 
   get lines(): number {
-    return this.#lines.length;
+    return this.#lines;
   }
 
   /** Bytes that are known and not in the file. */
   get pendingBytes(): number {
-    return this.#lines.reduce((sum, { bytes, writtenBytes }) => sum + bytes - writtenBytes, 0);
+    let bytes = 0;
+    for (let line = this.#head; line !== undefined; line = line.next) bytes += line.bytes - line.writtenBytes;
+    return bytes;
   }
 
   open(): QueuedLine {
     const line = new QueuedLine(this.#opened);
+    if (this.#head === undefined) this.#head = line;
+    else if (this.#last !== undefined) this.#last.next = line;
+    this.#last = line;
     this.#opened += 1;
-    this.#lines.push(line);
+    this.#lines += 1;
     return line;
   }
 
   /** Takes the head out. */
   shift(): void {
-    this.#lines.shift();
+    this.#head = this.#head?.next;
+    this.#lines -= 1;
   }
 
   /**
@@ -164,7 +175,7 @@ export class LineQueue {
     const shares: LineShare[] = [];
     let end = endBytes;
     let parts = MAX_BATCH_PARTS;
-    for (const line of this.#lines) {
+    for (let line = this.#head; line !== undefined; line = line.next) {
       const isFull = parts === 0 || end - endBytes >= MAX_BATCH_BYTES;
       if (line.isGivenUp || isFull || (shares.length > 0 && end + line.bytes > chunkBytes)) break;
       if (line.writtenBytes === 0) line.offset = end;
