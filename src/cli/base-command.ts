@@ -83,12 +83,36 @@ export abstract class PrlCommand extends Command {
       this.finish(error.oclif.exit ?? EXIT_DONE);
       return;
     }
-    const isOwnAbort = error === this.interrupt.signal.reason || error.name === 'AbortError';
-    if (this.interrupt.signal.aborted && isOwnAbort) {
-      await this.#reportInterrupt(error);
+    if (this.#isOwnAbort(error)) await this.#reportInterrupt(error);
+    else await this.#report(this.#describe(error));
+  }
+
+  /** What a thrown error comes to, for a command that goes on with the next of several things. */
+  protected failureOf(error: unknown): Failure {
+    return this.#isOwnAbort(error) ? this.interruption(error) : this.#describe(error);
+  }
+
+  /** Why something ended, or never began: a signal, or a reader of stdout that left. */
+  protected interruption(error: unknown = null): Failure {
+    const message = `stopped by ${this.interrupt.received ?? 'whoever read stdout'}`;
+    return { code: 'PRL_ERR_INTERRUPTED', status: this.interrupt.status ?? EXIT_DONE, message, hint: null, error };
+  }
+
+  /** Says on stderr what failed, as a line of JSON with `--json`. */
+  protected tellFailure(failure: Failure): void {
+    const { output } = this;
+    this.#showStack(failure);
+    if (output.json) {
+      output.failure(JSON.stringify(failureDocument(failure)));
       return;
     }
-    await this.#report(this.#describe(error));
+    const [first = '', ...rest] = failureLines(failure, this.#name()).map((line) => this.#clean(line));
+    output.failure([output.noticePaint.red(first), ...rest].join('\n'));
+  }
+
+  #isOwnAbort(error: unknown): boolean {
+    const { signal } = this.interrupt;
+    return signal.aborted && (error === signal.reason || (error instanceof Error && error.name === 'AbortError'));
   }
 
   override async finally(): Promise<void> {
@@ -131,7 +155,9 @@ export abstract class PrlCommand extends Command {
   }
 
   #describe(error: unknown): Failure {
-    const failure = describeFailure(error, { command: this.#name(), flags: this.#flagNames() });
+    const described = describeFailure(error, { command: this.#name(), flags: this.#flagNames() });
+    const hint = described.hint === null ? null : this.#clean(described.hint);
+    const failure = { ...described, message: this.#clean(described.message), hint };
     if (failure.code !== 'PRL_ERR_BUG') return failure;
     const path = writeDebugLog({
       error,
@@ -157,31 +183,26 @@ export abstract class PrlCommand extends Command {
   }
 
   async #reportInterrupt(error: Error): Promise<void> {
-    const status = this.interrupt.status;
     // With a reader that left there is nobody to tell; a signal was announced when it came.
-    if (status === null || !this.output.json || this.output.wroteData) return;
-    const message = `stopped by ${this.interrupt.received}`;
-    const failure: Failure = { code: 'PRL_ERR_INTERRUPTED', status, message, hint: null, error };
-    await this.output.document(failureDocument(failure));
+    if (this.interrupt.status === null || !this.output.json || this.output.wroteData) return;
+    await this.output.document(failureDocument(this.interruption(error)));
   }
 
   async #report(failure: Failure): Promise<void> {
     this.finish(failure.status);
-    const clean = (text: string): string => withoutSecrets(text, process.env, this.#secrets);
-    const { output } = this;
-    if (this.#hasFlag('--debug') && failure.error instanceof Error) output.failure(clean(failure.error.stack ?? ''));
-    if (!output.json) {
-      const [first = '', ...rest] = failureLines(failure, this.#name()).map(clean);
-      output.failure([output.noticePaint.red(first), ...rest].join('\n'));
-      return;
-    }
-    const document = failureDocument({
-      ...failure,
-      message: clean(failure.message),
-      hint: failure.hint && clean(failure.hint),
-    });
     // A second document on stdout would break whoever parses the first.
-    if (output.wroteData) output.failure(JSON.stringify(document));
-    else await output.document(document);
+    if (!this.output.json || this.output.wroteData) this.tellFailure(failure);
+    else {
+      this.#showStack(failure);
+      await this.output.document(failureDocument(failure));
+    }
+  }
+
+  #showStack({ error }: Failure): void {
+    if (this.#hasFlag('--debug') && error instanceof Error) this.output.failure(this.#clean(error.stack ?? ''));
+  }
+
+  #clean(text: string): string {
+    return withoutSecrets(text, process.env, this.#secrets);
   }
 }

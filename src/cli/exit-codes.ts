@@ -22,6 +22,14 @@ export const EXIT_STATUS: Readonly<Record<PrlErrorCode, number>> = {
   PRL_ERR_THRESHOLD: 99,
 };
 
+/** Statuses of the runs of one command, the gravest first: what needs a person before what another run may mend. */
+const GRAVEST_FIRST = [1, 7, 8, 6, 2, 4, 9, 5, 3];
+
+/** The status of a command that did several things, from that of each. A signal's own status goes before it. */
+export function gravestStatus(statuses: readonly number[]): number {
+  return GRAVEST_FIRST.find((status) => statuses.includes(status)) ?? EXIT_DONE;
+}
+
 /** The signals that end a command. SIGHUP is the terminal going away: it terminates like SIGTERM. */
 export type InterruptSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 

@@ -89,6 +89,12 @@ export const uploadFlags = {
   ...screenFlags,
 };
 
+/** @throws PrlError `PRL_ERR_USAGE` when standard input, which can be read once, is among the runs twice */
+export function refuseRepeatedStdin(runs: readonly string[]): void {
+  if (runs.filter((run) => run === '-').length < 2) return;
+  throw new PrlError('PRL_ERR_USAGE', 'standard input is named twice among the runs', { hint: 'leave one - out' });
+}
+
 /**
  * The batch context of `--context key=value`; a later value of a key wins, a value may contain `=`.
  *

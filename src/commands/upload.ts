@@ -1,35 +1,50 @@
-/** `prl upload`: pushes the saved episodes of a run to a Prime Traces service, each exactly once. */
+/** `prl upload`: pushes the saved episodes of runs to a Prime Traces service, each exactly once. */
 import { Args, type Interfaces } from '@oclif/core';
 import { type HelpList, PrlCommand } from '../cli/base-command.js';
-import { EXIT_STATUS } from '../cli/exit-codes.js';
+import { EXIT_STATUS, gravestStatus } from '../cli/exit-codes.js';
 import { type Filter, filterHelp, filterOf } from '../cli/filter-flags.js';
 import { type Format, terminalFormat } from '../cli/format.js';
 import { planReport } from '../cli/plan-report.js';
 import { isUtf8Locale } from '../cli/screen.js';
 import { shellLine } from '../cli/shell-words.js';
-import { planDocument, type Surroundings, uploadDocument } from '../cli/upload-document.js';
-import { parseContext, uploadFlags } from '../cli/upload-flags.js';
+import { planDocument, type Surroundings, type UploadDocument, uploadDocument } from '../cli/upload-document.js';
+import { finishedStatus, uploadFailure } from '../cli/upload-failure.js';
+import { parseContext, refuseRepeatedStdin, uploadFlags } from '../cli/upload-flags.js';
 import { uploadReport } from '../cli/upload-report.js';
+import { isInterruption, type RunResult, uploadRunsDocument, uploadRunsLine } from '../cli/upload-runs.js';
 import { showUpload } from '../cli/upload-screen.js';
-import { PrlError } from '../core/errors.js';
-import type { UploadOutcome } from '../core/upload/outcome.js';
-import { resolveConfig } from '../io/config.js';
-import { type LocalService, localServiceName, startLocalService, usualDataDirectory } from '../io/local-service.js';
+import type { PrlError } from '../core/errors.js';
+import { type LocalService, startLocalService, usualDataDirectory } from '../io/local-service.js';
 import { peakMemoryBytes } from '../io/peak-memory.js';
 import { openRun } from '../io/run.js';
-import { nameRun } from '../io/run-name.js';
+import { nameRun, pathOfRun } from '../io/run-name.js';
 import type { Run } from '../io/run-types.js';
-import { RunUpload, type RunUploadOptions } from '../io/run-upload.js';
+import { RunUpload } from '../io/run-upload.js';
+import { findTarget, type UploadTarget } from '../io/upload-target.js';
 
 type UploadFlags = Interfaces.InferredFlags<typeof uploadFlags>;
 
+/** What all runs of the command share. */
+type Job = {
+  readonly flags: UploadFlags;
+  readonly context: Readonly<Record<string, string>>;
+  readonly filter: Filter | null;
+  readonly target: UploadTarget;
+};
+
+/** One run of them, open. */
+type OneRun = { readonly typed: string; readonly run: Run; readonly startedMs: number };
+
+/** A run that was worked on: what to tell of it, and why that is not the whole story. */
+type Told = { readonly document: UploadDocument; readonly status: number; readonly failure: PrlError | null };
+
 export default class Upload extends PrlCommand {
-  static override summary = 'Push the saved episodes of a run to a Prime Traces service, each exactly once.';
+  static override summary = 'Push the saved episodes of runs to a Prime Traces service, each exactly once.';
 
   static override description =
     'Stop it and start it at any moment: a journal beside the run remembers what the service has confirmed, and only ' +
     'what is missing is sent. A record that the service refuses costs no other record; each is listed with its place ' +
-    'and reason.';
+    'and reason. Several runs go one after the other; one that fails stops no other, and the gravest status is told.';
 
   static override exitStatuses = [3, 4, 5, 6, 7, 8, 9];
 
@@ -54,11 +69,13 @@ export default class Upload extends PrlCommand {
     '<%= config.bin %> <%= command.id %> ./run --url https://traces.example.com',
     '<%= config.bin %> <%= command.id %> ./run --dry-run --json',
     "<%= config.bin %> <%= command.id %> ./run --where 'reward > 0.5 and turns < 10'",
+    '<%= config.bin %> <%= command.id %> runs/*',
   ];
 
   static override args = {
     run: Args.string({
-      default: '.',
+      multiple: true,
+      default: ['.'],
       description: 'Run directory, a directory inside one, a file, or - for standard input.',
     }),
   };
@@ -66,36 +83,20 @@ export default class Upload extends PrlCommand {
   static override flags = uploadFlags;
 
   readonly #startedMs = performance.now();
-  #filter: Filter | null = null;
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Upload);
     const context = parseContext(flags.context ?? []);
-    this.#filter = filterOf(flags);
-    const run = await openRun(args.run);
-    for (const notice of run.notices) this.#notice(notice);
+    const filter = filterOf(flags);
+    refuseRepeatedStdin(args.run);
+    const [typed = '.', ...others] = args.run;
+    // Of one run that is not there nothing else is worth looking at.
+    const run = others.length === 0 ? await this.#open(typed) : null;
     const service = flags.local && !flags['dry-run'] ? await this.#startLocal(args.run) : null;
     try {
-      const upload = new RunUpload({
-        ...identityOf(run),
-        ...(await this.#target(flags, service)),
-        run,
-        context,
-        runId: flags['run-id'] || null,
-        environmentRunId: process.env.PRL_RUN_ID || process.env.RUN_ID || null,
-        stamps: flags.stamp,
-        concurrency: flags.concurrency,
-        targetBytes: flags.batch,
-        compress: flags.compress,
-        maxAttempts: flags['max-attempts'],
-        verifies: flags.verify,
-        retriesRejected: flags['retry-rejected'],
-        selects: this.#filter?.selects ?? null,
-        environment: process.env,
-        onNotice: (notice) => this.#notice(notice),
-      });
-      if (flags['dry-run']) await this.#plan(upload, args.run);
-      else await this.#upload(upload, args.run, flags);
+      const job = { flags, context, filter, target: await this.#target(flags, service) };
+      if (run === null) await this.#uploadAll(args.run, job);
+      else await this.#uploadOnly({ typed, run, startedMs: this.#startedMs }, job);
     } finally {
       await service?.close();
     }
@@ -105,49 +106,120 @@ export default class Upload extends PrlCommand {
     return 'saving the journal of what is stored';
   }
 
+  async #uploadOnly(one: OneRun, job: Job): Promise<void> {
+    const { document, status, failure } = await this.#work(one, job);
+    if (this.output.json) await this.output.document(document);
+    this.finish(status);
+    if (failure !== null) throw failure;
+  }
+
+  /** One after the other; a signal ends them all. */
+  async #uploadAll(runs: readonly string[], job: Job): Promise<void> {
+    const results: RunResult[] = [];
+    for (const typed of runs) {
+      const result = await this.#result(typed, job);
+      results.push(result);
+      if (!this.output.json) this.#tell(result);
+    }
+    this.finish(gravestStatus(results.map(({ status }) => status)));
+    if (!this.output.json) return this.output.progress(uploadRunsLine(results, this.#format()));
+    const seconds = (performance.now() - this.#startedMs) / 1000;
+    const { baseUrl: url } = job.target.access;
+    await this.output.document(uploadRunsDocument(results, { url, seconds, peakRssBytes: peakMemoryBytes() }));
+    for (const result of results) this.#tell(result);
+  }
+
+  #tell({ failure }: RunResult): void {
+    if (failure !== null && !isInterruption(failure)) this.tellFailure(failure);
+  }
+
+  async #result(typed: string, job: Job): Promise<RunResult> {
+    try {
+      this.interrupt.signal.throwIfAborted();
+      const run = await this.#open(typed);
+      const { document, status, failure } = await this.#work({ typed, run, startedMs: performance.now() }, job);
+      if (failure === null && !document.partial) return { run: typed, document, failure, status };
+      const told = failure === null ? this.interruption() : this.failureOf(failure);
+      return { run: typed, document, failure: told, status: told.status };
+    } catch (error) {
+      const failure = this.failureOf(error);
+      return { run: typed, document: null, failure, status: failure.status };
+    }
+  }
+
+  async #open(typed: string): Promise<Run> {
+    const run = await openRun(typed);
+    for (const notice of run.notices) this.#notice(notice);
+    return run;
+  }
+
+  /** Uploads or plans one run, and prints its report unless a document takes its place. */
+  #work(one: OneRun, job: Job): Promise<Told> {
+    const { run } = one;
+    const { flags, context, filter, target } = job;
+    const upload = new RunUpload({
+      path: pathOfRun(run),
+      name: nameRun(run),
+      access: target.access,
+      serviceName: target.serviceName,
+      run,
+      context,
+      runId: flags['run-id'] || null,
+      environmentRunId: process.env.PRL_RUN_ID || process.env.RUN_ID || null,
+      stamps: flags.stamp,
+      concurrency: flags.concurrency,
+      targetBytes: flags.batch,
+      compress: flags.compress,
+      maxAttempts: flags['max-attempts'],
+      verifies: flags.verify,
+      retriesRejected: flags['retry-rejected'],
+      selects: filter?.selects ?? null,
+      environment: process.env,
+      onNotice: (notice) => this.#notice(notice),
+    });
+    const surroundings = (): Surroundings => ({
+      run: one.typed,
+      url: upload.snapshot().url,
+      filter: filter?.text ?? null,
+      seconds: (performance.now() - one.startedMs) / 1000,
+      peakRssBytes: peakMemoryBytes(),
+    });
+    return flags['dry-run'] ? this.#plan(upload, surroundings) : this.#upload(upload, flags, surroundings);
+  }
+
   /** The service takes half a second to come up, and a person is told before (demand C7). */
-  #startLocal(typed: string): Promise<LocalService> {
+  #startLocal(typed: readonly string[]): Promise<LocalService> {
     const directory = usualDataDirectory();
     const { text } = this.#format();
-    this.output.progress(`starting the embedded service for ${text(typed)}, its data in ${text(directory)}`);
+    this.output.progress(
+      `starting the embedded service for ${typed.map(text).join(', ')}, its data in ${text(directory)}`,
+    );
     return startLocalService(directory);
   }
 
-  async #target(
-    flags: UploadFlags,
-    service: LocalService | null,
-  ): Promise<Pick<RunUploadOptions, 'access' | 'serviceName'>> {
+  async #target({ local, url, insecure, 'dry-run': isPlan }: UploadFlags, service: LocalService | null) {
     const { version } = this.config;
-    if (service !== null) {
-      const access = { baseUrl: service.url, apiKey: service.token, teamId: null, version };
-      return { access, serviceName: service.name };
-    }
-    if (flags.local) {
-      const access = { baseUrl: 'the embedded service', apiKey: '', teamId: null, version };
-      return { access, serviceName: await localServiceName() };
-    }
-    const { url, apiKey, teamId, notices } = await resolveConfig({ environment: process.env, url: flags.url });
-    for (const notice of notices) this.#notice(notice);
-    this.hide(apiKey.value);
-    const access = {
-      baseUrl: url.value,
-      apiKey: apiKey.value,
-      teamId: teamId.value,
+    const target = await findTarget({
+      local: local && isPlan ? 'dry-run' : service,
+      url,
+      insecure,
       version,
-      insecure: flags.insecure,
-    };
-    return { access, serviceName: url.value };
+      environment: process.env,
+    });
+    for (const notice of target.notices) this.#notice(notice);
+    // What the embedded service was given is worth nothing after the command.
+    if (service === null) this.hide(target.access.apiKey);
+    return target;
   }
 
-  async #plan(upload: RunUpload, typed: string): Promise<void> {
+  async #plan(upload: RunUpload, surroundings: () => Surroundings): Promise<Told> {
     const plan = await upload.plan(this.interrupt.signal);
-    const document = planDocument(plan, this.#surroundings(upload, typed));
-    if (this.output.json) await this.output.document(document);
-    else for (const line of planReport(document, this.#format())) await this.output.line(line);
-    this.#finishWith(plan);
+    const document = planDocument(plan, surroundings());
+    if (!this.output.json) for (const line of planReport(document, this.#format())) await this.output.line(line);
+    return { document, status: finishedStatus(plan), failure: null };
   }
 
-  async #upload(upload: RunUpload, typed: string, flags: UploadFlags): Promise<void> {
+  async #upload(upload: RunUpload, flags: UploadFlags, surroundings: () => Surroundings): Promise<Told> {
     const format = this.#format();
     const endScreen = await showUpload({
       output: this.output,
@@ -164,33 +236,17 @@ export default class Upload extends PrlCommand {
       },
     });
     const outcome = await upload.run(this.interrupt.signal).finally(endScreen);
-    const document = uploadDocument(outcome, this.#surroundings(upload, typed));
-    if (this.output.json) await this.output.document(document);
-    else {
+    const document = uploadDocument(outcome, surroundings());
+    const words = [this.config.bin, this.id ?? '', ...this.argv];
+    const failure = uploadFailure(outcome, shellLine(words));
+    if (!this.output.json) {
       const { journal, mismatches, stopped } = outcome;
-      const endsWithFailure = stopped !== null;
       const columns = process.stderr.columns ?? null;
-      const words = this.#words();
+      const endsWithFailure = stopped !== null;
       const report = uploadReport({ document, format, columns, journal, mismatches, words, endsWithFailure });
       for (const line of report) this.output.progress(line);
     }
-    this.#finishWith(outcome);
-    throwFailureOf(outcome, shellLine(this.#words()));
-  }
-
-  #surroundings(upload: RunUpload, run: string): Surroundings {
-    return {
-      run,
-      url: upload.snapshot().url,
-      filter: this.#filter?.text ?? null,
-      seconds: (performance.now() - this.#startedMs) / 1000,
-      peakRssBytes: peakMemoryBytes(),
-    };
-  }
-
-  /** What was typed, to be typed again. */
-  #words(): string[] {
-    return [this.config.bin, this.id ?? '', ...this.argv];
+    return { document, status: failure === null ? finishedStatus(outcome) : EXIT_STATUS[failure.code], failure };
   }
 
   #format(): Format {
@@ -200,33 +256,4 @@ export default class Upload extends PrlCommand {
   #notice(notice: string): void {
     this.output.notice(notice, notice);
   }
-
-  #finishWith({ rejected, damaged }: Pick<UploadOutcome, 'rejected' | 'damaged'>): void {
-    if (rejected.length > 0) this.finish(EXIT_STATUS.PRL_ERR_REJECTED);
-    else if (damaged.length > 0) this.finish(EXIT_STATUS.PRL_ERR_DAMAGED);
-  }
-}
-
-/** What is uploaded, as the user calls it, and the path that names its journal; standard input has no lasting name. */
-function identityOf(run: Run): Pick<RunUploadOptions, 'path' | 'name'> {
-  const [file] = run.files;
-  const isFile = run.layout === 'B' && file !== undefined;
-  const path = !isFile ? run.root : file.form === 'stdin' ? null : file.path;
-  return { path, name: nameRun(run) };
-}
-
-/** The report has been printed by now; what is left to say is why it is not the whole story. */
-function throwFailureOf({ stopped, verified, journal }: UploadOutcome, command: string): void {
-  if (stopped !== null) {
-    const continues = journal === null ? 'what is stored is not stored twice' : 'it continues where this stopped';
-    const hint = stopped.hint === null ? `run it again, ${continues}: ${command}` : `${stopped.hint}, then: ${command}`;
-    throw new PrlError(stopped.errorCode, stopped.message, { hint });
-  }
-  if (verified === null || verified.ok) return;
-  const [first] = verified.differences;
-  throw new PrlError(
-    'PRL_ERR_INTEGRITY',
-    `${verified.differences.length} differences between the run and what the service gives back; the first: ${first?.message}`,
-    { hint: 'the run on disk is the truth: remove its journal (monitors/prl) and upload it again' },
-  );
 }

@@ -28,10 +28,15 @@ type Check = (value: unknown, expected: unknown, root: Schema, path: string) => 
 
 const CHECKS: Readonly<Record<string, Check>> = {
   $ref: (value, reference, root, path) => {
+    if (reference === '#') return complaintsOf(value, root, root, path);
     const name = String(reference).replace('#/$defs/', '');
     const target = (root.$defs as Record<string, Schema>)[name];
     if (target === undefined) throw new Error(`the schema refers to ${reference}, which it does not define`);
     return complaintsOf(value, target, root, path);
+  },
+  anyOf: (value, schemas, root, path) => {
+    const complaints = (schemas as Schema[]).map((schema) => complaintsOf(value, schema, root, path));
+    return complaints.some(({ length }) => length === 0) ? [] : complaints.flat();
   },
   type: (value, types, _root, path) =>
     [types].flat().some((type) => hasType(value, String(type))) ? [] : [`${path} is ${typeOf(value)}, not ${types}`],
