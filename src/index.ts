@@ -12,6 +12,7 @@ export type { EncodedPart, Pace } from './core/encode/types.js';
 export { PrlError, type PrlErrorCode, type PrlErrorOptions } from './core/errors.js';
 export { annotationRow } from './core/index/annotation-row.js';
 export type { DifferenceKind, IndexComparison, RowDifference } from './core/index/compare.js';
+export type { EpisodeRow, RowFacts, RowSelector } from './core/index/episode-row.js';
 export { type IndexRecordOptions, indexRecord, indexRecordSteps, RecordIndexer } from './core/index/index-record.js';
 export type { IndexOutcome, StreamOutcome } from './core/index/outcome.js';
 export type { Damage, DamageKind, FramedLine, LineFormat, RecordUnit, StreamRecord } from './core/scan/types.js';

@@ -41,7 +41,8 @@ export class RowReader {
     this.#line += 1;
     this.#buffer.clear();
     this.#builder.writeRow(this.#buffer, { line: this.#line, offset, chunk: this.#hasChunks ? chunk : null });
-    const row = JSON.parse(Buffer.from(this.#buffer.view()).toString()) as EpisodeRow;
+    const { buffer, byteOffset, length } = this.#buffer.view();
+    const row = JSON.parse(Buffer.from(buffer, byteOffset, length).toString()) as EpisodeRow;
     return { row, arrivalStep: this.#builder.arrivalStep ?? this.#steps.get(chunk) ?? null };
   }
 

@@ -140,6 +140,7 @@ describe('plain lines', () => {
     expect(sending(2000)).toContain('  614/~2,000 episodes');
     expect(sending(null)).toContain('  614 episodes');
     expect(uploadLine({ ...verifying, ...derived }, format)).toContain('verified 7/1,000 episodes');
+    expect(uploadLine({ ...snapshotWith({ leftOut: 60 }), ...derived }, format)).toContain('  left out 60  rejected ');
   });
 
   test('the first line says what goes where', () => {

@@ -43,6 +43,12 @@ describe('widths', () => {
     ]);
   });
 
+  test('what a filter leaves out stands with the plan (P5)', () => {
+    expect(lines({ leftOut: 1234 })[1]).toBe(
+      ' plan    1,000 episodes   2.31 GiB in 1 chunk, 1 still growing   left out 1,234',
+    );
+  });
+
   test('80 columns: what matters less is gone', () => {
     expect(lines({}, { columns: 80 })).toEqual([
       ' reverse-text-rl  →  http://127.0.0.1:8787  run rl-7f3a (team none)   prl 0.1.0',
