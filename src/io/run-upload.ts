@@ -187,8 +187,9 @@ export class RunUpload {
       phase: this.#phase,
       plan: {
         episodes: this.#phase === 'plan' || this.#phase === 'send' ? null : (tally?.planned.episodes ?? null),
-        estimatedEpisodes: this.#indexRows === null ? null : this.#indexRows - (leftOut?.episodes ?? 0),
-        bytes: this.#plannedBytes - (leftOut?.bytes ?? 0),
+        // An index may lag behind its stream, and the size of a sealed chunk may be known only compressed.
+        estimatedEpisodes: this.#indexRows === null ? null : Math.max(0, this.#indexRows - (leftOut?.episodes ?? 0)),
+        bytes: Math.max(0, this.#plannedBytes - (leftOut?.bytes ?? 0)),
         chunks: run.files.length,
         growing: this.#prepared?.source.growing ?? 0,
       },
