@@ -197,7 +197,8 @@ export default class Upload extends PrlCommand {
     return startLocalService(directory);
   }
 
-  async #target({ local, url, insecure, 'dry-run': isPlan }: UploadFlags, service: LocalService | null) {
+  async #target(flags: UploadFlags, service: LocalService | null): Promise<UploadTarget> {
+    const { local, url, insecure, 'dry-run': isPlan } = flags;
     const { version } = this.config;
     const target = await findTarget({
       local: local && isPlan ? 'dry-run' : service,
