@@ -165,7 +165,8 @@ export class StreamWriter {
   async #advance(head: QueuedLine): Promise<void> {
     if (head.isGivenUp) return this.#drop(head);
     try {
-      await this.#makeRoom(head);
+      // Parts may come meanwhile. Between the last look and what is taken there is no wait, so that none can.
+      while (this.#lacksRoom(head)) await this.#makeRoom(head);
     } catch (error) {
       return this.#fail(head, error);
     }
@@ -182,13 +183,17 @@ export class StreamWriter {
     line.settle({ chunk: this.#chunk.chunk, offset: line.offset, bytes: line.bytes });
   }
 
-  /** Sees to it that the chunk takes the line, as far as the line is known: repairs it, or turns to the next one. */
+  /** Whether the chunk does not take the line, as far as the line is known. */
+  #lacksRoom(head: QueuedLine): boolean {
+    const { isTorn, wholeBytes } = this.#chunk.file;
+    return isTorn || (wholeBytes > 0 && wholeBytes + head.bytes > this.#stream.settings.chunkBytes);
+  }
+
+  /** Repairs the chunk, or turns to the next one. */
   async #makeRoom(head: QueuedLine): Promise<void> {
-    if (this.#chunk.file.isTorn) await this.#repair();
+    if (this.#chunk.file.isTorn) return this.#repair();
     const old = this.#chunk;
-    const { directory, settings } = this.#stream;
-    const { wholeBytes } = old.file;
-    if (wholeBytes === 0 || wholeBytes + head.bytes <= settings.chunkBytes) return;
+    const { directory } = this.#stream;
     try {
       const isBegun = head.writtenBytes > 0;
       this.#chunk = isBegun ? await moveTail(old, directory) : await createChunk(directory, old.chunk + 1);
