@@ -277,3 +277,17 @@ test.skipIf(!HAS_STRACE)(
     expect(steps.join(' ')).not.toMatch(/record written row/);
   },
 );
+
+test.skipIf(!HAS_STRACE)(
+  'without fsync the writer waits for no disk, and a seal does all the same (R-CHK-7)',
+  TIMEOUT,
+  () => {
+    const stream = newStream();
+    const trace = join(stream.run, '../trace.txt');
+    expect(log(stream, ['-y', '-o', trace, '-e', 'trace=fsync,fdatasync'], 'never').status).toBe(0);
+    const waits = readFileSync(trace, 'utf8').match(/ f(?:data)?sync\(\d+<[^>]*>/g) ?? [];
+    const places = waits.map((wait) => wait.replace(/^.*\/stream/, 'stream'));
+    const dir = 'stream>';
+    expect(places).toEqual([0, 1, 2].flatMap((chunk) => [`stream/0000${chunk}.jsonl.zst.tmp>`, dir, dir]));
+  },
+);

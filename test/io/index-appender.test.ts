@@ -15,14 +15,15 @@ const bytes = (text: string): Buffer => Buffer.from(text);
 describe('rows go to the end', () => {
   let path = '';
   let notices: StreamNotice[] = [];
-  const open = () => IndexAppender.open(path, { onNotice: (notice) => notices.push(notice) });
+  const open = (fsync: 'never' | 'flush' = 'never') =>
+    IndexAppender.open(path, { fsync, onNotice: (notice) => notices.push(notice) });
   beforeEach(() => {
     path = join(tempFolder(), 'stream.index.jsonl');
     notices = [];
   });
 
-  test('of a new file and of one that is there', async () => {
-    const first = await open();
+  test.each(['never', 'flush'] as const)('of a new file and of one that is there; fsync %s', async (fsync) => {
+    const first = await open(fsync);
     expect(first.rows).toBe(0);
     expect(first.lastRow).toBeNull();
     await Promise.all([
@@ -30,8 +31,9 @@ describe('rows go to the end', () => {
       first.append(bytes('{"line":3,"offset":7}\n')),
     ]);
     expect(first.rows).toBe(3);
+    await first.flush();
     await first.close();
-    const second = await open();
+    const second = await open(fsync);
     expect(second.rows).toBe(3);
     expect(second.lastRow).toMatchObject({ chunk: 0, offset: 7 });
     await second.append(bytes('{"line":4,"offset":9,"chunk":2}\n'));
