@@ -11,11 +11,11 @@ import type { EpisodeTotals } from '../core/snapshot.js';
 import {
   type Destination,
   type JournalEntry,
-  lineDigestsOf,
   type RangeEntry,
   type SourceIdentity,
   toRangeEntry,
 } from '../core/upload/journal-format.js';
+import { KnownLines } from '../core/upload/known-lines.js';
 import { ResumeState } from '../core/upload/resume.js';
 import type { BatchLine, BatchRange, RejectedLine, UploadJournal } from '../core/upload/types.js';
 import { JournalFile, readJournal } from './journal-file.js';
@@ -68,20 +68,21 @@ export function destinationKey(destination: Destination): string {
 
 export class Journal implements UploadJournal {
   readonly resume = new ResumeState();
+  /** The lines of chunks that are gone or changed as well. */
+  readonly lines = new KnownLines();
   readonly #options: JournalOptions;
   readonly #file: JournalFile;
   readonly #key: string;
   /** Stored ranges by chunk; kept whole for counts and for the evidence of the last one. */
   readonly #stored = new Map<number, RangeEntry[]>();
-  readonly #chunksByName: ReadonlyMap<string, number>;
+  readonly #names: Map<number, string>;
+  readonly #chunksByName: Map<string, number>;
+  /** Names that facts are kept about, of files that are not there. */
+  readonly #absent = new Set<string>();
   readonly #damages = new Map<string, Damage>();
   readonly #seen = new Map<number, SourceIdentity>();
   /** Chunks whose settled bytes were found changed: their lines are recognised one by one. */
   readonly #changed = new Set<number>();
-  /** Everything that was ever stored for this destination, in chunks that are gone or changed as well. */
-  readonly #everStored: RangeEntry[] = [];
-  readonly #everRejected = new Map<string, RejectedLine>();
-  #knownDigests: Set<string> | null = null;
   #kept: BatchRange | null = null;
   #isKnownDestination = false;
 
@@ -89,20 +90,18 @@ export class Journal implements UploadJournal {
     this.#options = options;
     this.#file = new JournalFile(options.onNotice);
     this.#key = destinationKey(options.destination);
+    this.#names = new Map(options.chunkNames);
     this.#chunksByName = new Map([...options.chunkNames].map(([chunk, name]) => [name, chunk]));
   }
 
   /** Episodes (lines) and bytes that the service has confirmed for this destination. */
   get committed(): EpisodeTotals {
-    let episodes = 0;
-    let bytes = 0;
-    for (const ranges of this.#stored.values()) {
-      for (const range of ranges) {
-        episodes += range.lines;
-        bytes += range.sentBytes;
-      }
-    }
-    return { episodes, bytes };
+    return sumOf([...this.#stored.values()].flat());
+  }
+
+  /** The same for each chunk that has some. */
+  get committedByChunk(): ReadonlyMap<number, EpisodeTotals> {
+    return new Map([...this.#stored].map(([chunk, ranges]) => [chunk, sumOf(ranges)]));
   }
 
   /** False when it could not be opened or written: what is stored from then on is not remembered. */
@@ -129,24 +128,21 @@ export class Journal implements UploadJournal {
     return this.#changed.has(chunk);
   }
 
-  /** Whether a line of these bytes was stored by an earlier upload, wherever it stood. */
-  knowsStored(digest: string): boolean {
-    this.#knownDigests ??= new Set(this.#everStored.flatMap((range) => [...lineDigestsOf(range)]));
-    return this.#knownDigests.has(digest);
-  }
-
-  /** The verdict on a line of these bytes, wherever it stood; null when there was none. */
-  rejectionOf(digest: string): RejectedLine | null {
-    return this.#everRejected.get(digest) ?? null;
-  }
-
-  /** Every upload that stored lines for this destination, lines of files that are gone or changed included. */
-  uploadIds(): ReadonlySet<string> {
-    return new Set(this.#everStored.flatMap(({ digest }) => (digest === '' ? [] : [digest])));
+  /** A chunk that was not there when the journal was opened. What is known of its file is looked up line by line. */
+  addChunk(chunk: number, name: string): void {
+    if (this.#names.has(chunk)) return;
+    this.#names.set(chunk, name);
+    this.#chunksByName.set(name, chunk);
+    if (this.#absent.has(name)) this.#changed.add(chunk);
   }
 
   /** Called by `openJournal`. */
   async load(): Promise<void> {
+    await this.#load();
+    this.lines.begin();
+  }
+
+  async #load(): Promise<void> {
     const { writable, readOnly } = this.#options.places;
     if (readOnly !== null) this.#replay(await readJournal(join(readOnly, FILE_NAME)));
     if (this.#options.readsOnly === true) return this.#checkEvidence();
@@ -188,9 +184,9 @@ export class Journal implements UploadJournal {
 
   /** The bytes of a chunk are not those that were settled (U18): from now on its lines are recognised one by one. */
   async forget(chunk: number, what: string): Promise<void> {
-    this.#options.onNotice(
-      `chunk ${chunk} was rewritten since an earlier upload (${what}); the lines that are not stored yet are sent`,
-    );
+    // What was recognised before stood in the bytes that are gone.
+    await this.#settleKept();
+    this.#options.onNotice(`chunk ${chunk} was rewritten (${what}); the lines that are not stored yet are sent`);
     await this.#record({ kind: 'forgotten', to: this.#key, file: this.#nameOf(chunk) });
   }
 
@@ -224,7 +220,7 @@ export class Journal implements UploadJournal {
   }
 
   #nameOf(chunk: number): string {
-    return this.#options.chunkNames.get(chunk) ?? String(chunk);
+    return this.#names.get(chunk) ?? String(chunk);
   }
 
   /** Takes one fact into the picture; false when it is known already or is about a file that is not there. */
@@ -233,10 +229,14 @@ export class Journal implements UploadJournal {
       this.#isKnownDestination = true;
       return true;
     }
-    if (entry.kind === 'stored') this.#everStored.push(entry.range);
-    if (entry.kind === 'rejected' && entry.line.digest !== null) this.#everRejected.set(entry.line.digest, entry.line);
-    const chunk = this.#chunksByName.get('range' in entry ? entry.range.file : entry.file);
-    if (chunk === undefined) return false;
+    if (entry.kind === 'stored') this.lines.addStored(entry.range);
+    if (entry.kind === 'rejected') this.lines.addRejected(entry.line);
+    const name = 'range' in entry ? entry.range.file : entry.file;
+    const chunk = this.#chunksByName.get(name);
+    if (chunk === undefined) {
+      this.#absent.add(name);
+      return false;
+    }
     switch (entry.kind) {
       case 'planned':
         this.resume.pin({ ...entry.range, chunk });
@@ -302,6 +302,13 @@ export class Journal implements UploadJournal {
     }
     return null;
   }
+}
+
+function sumOf(ranges: readonly RangeEntry[]): EpisodeTotals {
+  return {
+    episodes: ranges.reduce((sum, { lines }) => sum + lines, 0),
+    bytes: ranges.reduce((sum, { sentBytes }) => sum + sentBytes, 0),
+  };
 }
 
 function keptWith(kept: BatchRange | null, line: BatchLine, format: LineFormat, digest: string): BatchRange {

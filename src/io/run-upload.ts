@@ -121,7 +121,7 @@ export class RunUpload {
       const prepared = await this.#prepare(state, signal, ({ format, line }) => verification?.expectLine(format, line));
       const { journal, stamp, tally, filter } = prepared;
       // A filter reads what is settled again, and tells which of it to expect.
-      if (filter !== null) verification?.addUploads(journal?.uploadIds() ?? []);
+      if (filter !== null) verification?.addUploads(journal?.lines.uploadIds() ?? []);
       else if (journal !== null && tally.already.episodes > 0) {
         await verification?.expectSettled(this.#options.run, journal, stamp, signal);
       }
@@ -220,9 +220,8 @@ export class RunUpload {
     const filter = this.#options.selects == null ? null : new RecordFilter(run, this.#options.selects);
     // What a filter selects is counted as it is read; what is sent once more is not rejected until the service says so.
     const rejected = retriesRejected || filter !== null ? [] : (journal?.resume.rejected() ?? []);
-    const known = { rejected, damages: journal?.damages ?? [] };
-    const stored = filter === null ? journal?.committed : null;
-    const tally = new UploadTally(stored ?? { episodes: 0, bytes: 0 }, known);
+    const stored = filter === null ? (journal?.committedByChunk ?? new Map()) : new Map();
+    const tally = new UploadTally({ stored, rejected, damages: journal?.damages ?? [] });
     const source = new UploadSource({
       events,
       stamp,

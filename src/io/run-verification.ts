@@ -44,7 +44,7 @@ export class RunVerification {
 
   /** Notes what the journal says is stored already. @throws the signal's reason on abort */
   async expectSettled(run: Run, journal: Journal, stamp: RunStamp | null, signal: AbortSignal): Promise<void> {
-    this.addUploads(journal.uploadIds());
+    this.addUploads(journal.lines.uploadIds());
     for await (const event of readRecords(run, { signal })) {
       if (event.type !== 'record' || journal.resume.placementOf(event.record) !== 'settled') continue;
       const prepared = prepareRecord(event.record, stamp);

@@ -113,13 +113,15 @@ export class UploadSource {
     const { line, format } = candidate;
     if (!journal.hasChanged(line.chunk)) return false;
     const digest = lineDigest(line.parts);
-    if (journal.knowsStored(digest)) {
-      this.#options.tally.keep(line);
-      this.#options.onKept(candidate);
+    const when = journal.lines.whenStored(digest);
+    if (when !== null) {
+      // What this upload stored, before the chunk was rewritten, is counted as sent.
+      if (when === 'earlier') this.#options.tally.keep(line);
+      if (when === 'earlier') this.#options.onKept(candidate);
       await journal.keep(line, format, digest);
       return true;
     }
-    const verdict = journal.rejectionOf(digest);
+    const verdict = journal.lines.rejectionOf(digest);
     if (verdict === null) return false;
     const rejected = { ...rejectLine(line, verdict.code, verdict.message), digest };
     this.#options.tally.leaveOut(rejected);

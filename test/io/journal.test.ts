@@ -253,6 +253,38 @@ describe('a changed source (U18)', () => {
     expect((await reopen()).committed.episodes).toBe(4);
   });
 
+  test('lines that were recognised before a second rewrite are not settled where they stood', async () => {
+    await fill();
+    const journal = await reopen();
+    await journal.forget(0, 'once');
+    const tail = Buffer.from('0123456789');
+    const line = { chunk: 0, offset: 0, length: 10, lineNumber: 1, id: null, parts: [tail], byteLength: 10 };
+    await journal.keep({ ...line, sourceTail: tail }, 'episode', 'line-one-digest-');
+    await journal.forget(0, 'twice');
+    expect(journal.resume.placementOf({ chunk: 0, offset: 0 })).toBe('send');
+    await journal.close();
+    const next = await reopen();
+    expect(next.resume.placementOf({ chunk: 0, offset: 0 })).toBe('send');
+    expect(next.lines.whenStored('line-one-digest-')).toBe('earlier');
+  });
+
+  test('a chunk that comes later is looked up line by line when its file was known, and taken as new when it was not', async () => {
+    await fill();
+    const journal = await reopen({ names: [[0, 'other']] });
+    journal.addChunk(1, 'zero');
+    journal.addChunk(2, 'new');
+    expect([1, 2].map((chunk) => journal.hasChanged(chunk))).toEqual([true, false]);
+    expect(journal.resume.placementOf({ chunk: 1, offset: 0 })).toBe('send');
+    expect(journal.lines.whenStored('line-two-digest-')).toBe('earlier');
+    chunks[2] = chunks[0] ?? Buffer.alloc(0);
+    await journal.stored({ ...rangeOf(2, 0, 50), lineDigests: ['line-six-digest-', 'line-one-digest-'] });
+    expect(journal.lines.whenStored('line-six-digest-')).toBe('now');
+    expect(journal.lines.whenStored('line-one-digest-')).toBe('earlier');
+    await journal.close();
+    const next = await reopen({ names: [[5, 'new']] });
+    expect(next.resume.coveredRanges(5)).toMatchObject([{ start: 0, end: 50 }]);
+  });
+
   test('facts follow a file whose number has shifted', async () => {
     await fill();
     chunks = { 0: Buffer.from('new'), 1: chunks[0] ?? Buffer.alloc(0), 2: chunks[1] ?? Buffer.alloc(0) };

@@ -25,20 +25,27 @@ export type BatchesOptions = BatcherOptions & {
   readonly onPrepared?: (prepared: Extract<Prepared, { ok: true }>) => void;
 };
 
+/** Among records: batches that are open are cut here. A growing run has no end at which they would be. */
+export type CutMark = 'cut';
+
 /**
- * Cuts records into batches. Records must come in order of chunk and offset. What is settled or not selected leaves a
- * gap in the batch around it, which is cut by the lines that it carries alone.
+ * Cuts records into batches. Records of a chunk must come in order of their offsets. What is settled or not selected
+ * leaves a gap in the batch around it, which is cut by the lines that it carries alone.
  *
  * @throws PrlError `PRL_ERR_USAGE` for a bad batch size, and for a record without a run where one must be stamped
  */
 export async function* batchesOf(
-  records: AsyncIterable<StreamRecord> | Iterable<StreamRecord>,
+  records: AsyncIterable<StreamRecord | CutMark> | Iterable<StreamRecord | CutMark>,
   options: BatchesOptions,
 ): AsyncGenerator<Batch> {
   const lanes = new Lanes(options);
   const placementOf = (address: Address): Placement => options.placementOf?.(address) ?? 'send';
   let previousEnd: Address | null = null;
   for await (const record of records) {
+    if (record === 'cut') {
+      yield* lanes.closeAll();
+      continue;
+    }
     const placement = placementOf(record);
     // A reader that passes over settled bytes leaves a gap where they were.
     if (previousEnd !== null && placementOf(previousEnd) === 'settled') lanes.pass();

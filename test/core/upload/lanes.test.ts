@@ -5,7 +5,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { StreamRecord } from '../../../src/core/scan/types.js';
-import { type BatchesOptions, batchesOf } from '../../../src/core/upload/batches.js';
+import { type BatchesOptions, batchesOf, type CutMark } from '../../../src/core/upload/batches.js';
 import { ResumeState } from '../../../src/core/upload/resume.js';
 import { halve, rangeOf } from '../../../src/core/upload/split.js';
 import type { Batch, BatchRange, RejectedLine } from '../../../src/core/upload/types.js';
@@ -32,7 +32,10 @@ const runOf = (one: fc.Arbitrary<Line>): fc.Arbitrary<StreamRecord[]> =>
     .array(fc.array(one, { maxLength: 25 }), { maxLength: 3 })
     .map((chunks) => chunks.flatMap((lines, chunk) => chunkOf(lines, chunk)));
 
-async function collect(records: readonly StreamRecord[], options: Partial<BatchesOptions> = {}): Promise<Batch[]> {
+async function collect(
+  records: readonly (StreamRecord | CutMark)[],
+  options: Partial<BatchesOptions> = {},
+): Promise<Batch[]> {
   const batches: Batch[] = [];
   const all = { stamp: null, onRejected: () => {}, ...options };
   for await (const batch of batchesOf(records, all)) batches.push(batch);
@@ -184,4 +187,56 @@ test('what is rejected between two lines does not hide a gap beside it', async (
   const second = records[1] as StreamRecord;
   expect(islands).toHaveLength(2);
   expect(islands.some(([start, end]) => second.offset >= start && second.offset < end)).toBe(false);
+});
+
+/** The records with a mark behind each of these positions. */
+function marked(records: readonly StreamRecord[], isMarked: (index: number) => boolean): (StreamRecord | CutMark)[] {
+  return records.flatMap((record, index): (StreamRecord | CutMark)[] => (isMarked(index) ? [record, 'cut'] : [record]));
+}
+
+describe('a growing run, cut wherever it was caught up with', () => {
+  test('a mark cuts what is open and nothing else: batches are those of the stretches between the marks', async () => {
+    await fc.assert(
+      fc.asyncProperty(runOf(line), choice, fc.integer({ min: 1, max: 400 }), async (records, flags, targetBytes) => {
+        const batches = await collect(
+          marked(records, (index) => flags[index] === true),
+          { targetBytes },
+        );
+        const ends = records.flatMap((_record, index) => (flags[index] === true ? [index + 1] : []));
+        const expected: Batch[] = [];
+        for (const [at, end] of [...ends, records.length].entries()) {
+          expected.push(...(await collect(records.slice(ends[at - 1] ?? 0, end), { targetBytes })));
+        }
+        expect(batches.map(textOf)).toEqual(expected.map(textOf));
+      }),
+      SEED,
+    );
+  });
+
+  test('B27: an uploader that was killed repeats its cuts and sends what came since, each line once', async () => {
+    const fate = fc.array(fc.constantFrom('stored', 'planned', 'unknown'), { minLength: 150, maxLength: 150 });
+    await fc.assert(
+      fc.asyncProperty(runOf(line), choice, fate, fc.nat(75), async (records, flags, fates, count) => {
+        const isMarked = (index: number): boolean => flags[index] === true;
+        const before = Math.min(count, records.length);
+        const first = await collect(marked(records.slice(0, before), isMarked), { targetBytes: 200 });
+        const resume = new ResumeState();
+        for (const [index, range] of rangesOf(first).entries()) {
+          if (fates[index] !== 'unknown') resume.pin(range);
+          if (fates[index] === 'stored') resume.settle(range);
+        }
+        const again = await collect(
+          // It catches up with nothing less than all that was there before.
+          marked(records, (index) => index >= before - 1 && isMarked(index)),
+          { placementOf: (address) => resume.placementOf(address), pinAt: (address) => resume.pinAt(address) },
+        );
+        const stored = first.filter((_batch, index) => fates[index] === 'stored');
+        expect([...addresses(stored), ...addresses(again)].sort()).toEqual(records.map(addressOf).sort());
+        const texts = again.map(textOf);
+        for (const [index, batch] of first.entries())
+          if (fates[index] === 'planned') expect(texts).toContain(textOf(batch));
+      }),
+      SEED,
+    );
+  });
 });
