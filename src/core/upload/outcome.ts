@@ -1,9 +1,8 @@
 /** What one run's upload came to, as plain data: for the report, the JSON document and the library. No logic. */
-import type { PrlErrorCode } from '../errors.js';
 import type { Damage } from '../scan/types.js';
 import type { EpisodeTotals } from '../snapshot.js';
 import type { RejectedLine } from './types.js';
-import type { UploadTotals } from './uploader.js';
+import type { UploadStop, UploadTotals } from './uploader.js';
 import type { VerifyResult } from './verify.js';
 
 export type UploadOutcome = {
@@ -23,7 +22,7 @@ export type UploadOutcome = {
   /** Null when nothing was read back. */
   readonly verified: VerifyResult | null;
   /** Why it ended early; null when everything was tried. */
-  readonly stopped: { readonly errorCode: PrlErrorCode; readonly message: string; readonly hint: string | null } | null;
+  readonly stopped: UploadStop | null;
   readonly interrupted: boolean;
   /** What a filter made of the run, as far as it was read; null without one. */
   readonly filter: FilterTotals | null;

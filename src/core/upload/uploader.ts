@@ -38,6 +38,8 @@ export type UploaderSnapshot = DeliveryStatus & {
   readonly sent: UploadTotals;
   /** Read and not yet in a request: batches that are packed or wait for their turn. */
   readonly queued: { readonly episodes: number; readonly bytes: number };
+  /** Lines that were handed over and got no verdict: in flight, or left so when the upload ended. They may be stored. */
+  readonly unanswered: number;
   readonly rejected: { readonly count: number; readonly lastCode: string | null };
   readonly phase: 'idle' | 'sending' | 'stopping' | 'done';
 };
@@ -59,9 +61,17 @@ export type UploadResult = {
   /** Receipts that named another upload or status, one line each. */
   readonly mismatches: readonly string[];
   /** Why the upload ended early; null when the source was drained. */
-  readonly stopped: { readonly errorCode: PrlErrorCode; readonly message: string; readonly hint: string | null } | null;
+  readonly stopped: UploadStop | null;
   /** True when the caller's signal ended it. */
   readonly interrupted: boolean;
+};
+
+export type UploadStop = {
+  readonly errorCode: PrlErrorCode;
+  readonly message: string;
+  readonly hint: string | null;
+  /** What the service called it; absent when attempts or patience were used up. */
+  readonly code?: string;
 };
 
 type Working = {
@@ -82,6 +92,7 @@ export class Uploader {
   #stored = { episodes: 0, bytes: 0 };
   #lastRejectedCode: string | null = null;
   #rejectedCount = 0;
+  #unanswered = 0;
   #phase: UploaderSnapshot['phase'] = 'idle';
   #stopped: UploadResult['stopped'] = null;
 
@@ -95,6 +106,7 @@ export class Uploader {
       ...this.#delivery.status(),
       sent: this.#totals(),
       queued: { ...this.#queued },
+      unanswered: this.#unanswered,
       rejected: { count: this.#rejectedCount, lastCode: this.#lastRejectedCode },
       phase: this.#phase,
     };
@@ -171,7 +183,10 @@ export class Uploader {
     const range = rangeOf(batch, packed);
     if (packed.bodyBytes > GATEWAY_REQUEST_BYTES) this.#options.onNotice?.(largeRequest(range, packed));
     await this.#options.journal.planned(range);
+    this.#unanswered += range.lines;
     const verdict = await this.#delivery.deliver(packed, this.#halt.signal, signal);
+    // Who gave up may have lost the answer to an attempt that was stored.
+    if (verdict !== null && verdict.outcome !== 'gave_up') this.#unanswered -= range.lines;
     if (verdict === null) return leave(batch, working);
     switch (verdict.outcome) {
       case 'stored':
@@ -181,10 +196,19 @@ export class Uploader {
         for (const half of halve(batch)) await this.#settlePart(half, working, signal);
         return;
       case 'stop':
-        this.#stop(verdict.errorCode, verdict.message, verdict.hint ?? null);
+        this.#stop({
+          errorCode: verdict.errorCode,
+          message: verdict.message,
+          hint: verdict.hint ?? null,
+          code: verdict.code,
+        });
         return leave(batch, working);
       case 'gave_up':
-        this.#stop('PRL_ERR_TEMPORARY', `${verdict.message}; not sent: ${placeOf(range)}`, null);
+        this.#stop({
+          errorCode: 'PRL_ERR_TEMPORARY',
+          message: `${verdict.message}; not sent: ${placeOf(range)}`,
+          hint: null,
+        });
         return leave(batch, working);
     }
   }
@@ -224,10 +248,10 @@ export class Uploader {
   }
 
   /** The first reason stands; what follows from it is not news. */
-  #stop(errorCode: PrlErrorCode, message: string, hint: string | null): void {
-    this.#stopped ??= { errorCode, message, hint };
+  #stop(stop: UploadStop): void {
+    this.#stopped ??= stop;
     this.#phase = 'stopping';
-    this.#halt.abort(new Error(message));
+    this.#halt.abort(new Error(stop.message));
   }
 
   #totals(): UploadTotals {

@@ -287,7 +287,12 @@ describe('stopping', () => {
     const script: Script = (text) => (text === 'b1' ? stop : STORED);
     const latencyMs = (text: string): number => (text === 'b1' ? 10 : 500);
     const { result, sender } = await run(several(50), { script, latencyMs, options: { concurrency: 3 } });
-    expect(result.stopped).toEqual({ errorCode: 'PRL_ERR_AUTH', message: 'bad key', hint: null });
+    expect(result.stopped).toEqual({
+      errorCode: 'PRL_ERR_AUTH',
+      message: 'bad key',
+      hint: null,
+      code: 'unauthenticated',
+    });
     expect(sender.sent.length).toBeLessThanOrEqual(3);
     expect(result.sent.episodes).toBe(2);
     expect(result.unsent).toContainEqual({ chunk: 0, start: 10, end: 13, lines: 1 });
