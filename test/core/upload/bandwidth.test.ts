@@ -22,7 +22,7 @@ test('whoever asks, whenever: in no stretch of time does more leave than rate, b
   const ask = fc.record({ gapMs: fc.nat(400), takers: fc.integer({ min: 1, max: 8 }) });
   fc.assert(
     fc.property(
-      fc.array(ask, { minLength: 1, maxLength: 60 }),
+      fc.array(ask, { minLength: 1, maxLength: 60, size: 'max' }),
       fc.integer({ min: 2000, max: 5_000_000 }),
       (asks, rate) => {
         const limit = new BandwidthLimit(rate);

@@ -120,39 +120,43 @@ test('whatever owners do: never above the budget but alone, everybody is served,
     packs: fc.double({ min: 0, max: 1, noNaN: true }),
   });
   await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.infiniteStream(fc.nat(6)), async (steps, pick) => {
-      const budget = new ByteBudget(100);
-      const shares = steps.map(() => budget.share());
-      const check = (): void => {
-        const sum = shares.reduce((total, share) => total + share.bytes, 0);
-        expect(budget.usedBytes).toBe(sum);
-        if (sum > 100) expect(shares.filter((share) => share.bytes > 0)).toHaveLength(1);
-      };
-      const stops: AbortController[] = [];
-      const work = steps.map(async ({ bytes, aborts, packs }, index) => {
-        const share = shares[index] as Share;
-        const stop = new AbortController();
-        if (aborts) stops.push(stop);
-        const isServed = await share.resize(bytes, stop.signal).then(
-          () => true,
-          () => false,
-        );
-        check();
-        if (!isServed) return;
-        for (let turns = pick.next().value; turns > 0; turns -= 1) await turn();
-        share.settle(Math.floor(bytes * packs));
-        check();
-        await turn();
-        share.release();
-        check();
-      });
-      for (const stop of stops) {
-        await turn();
-        stop.abort(new Error('stop'));
-      }
-      await Promise.all(work);
-      expect(budget.usedBytes).toBe(0);
-    }),
+    fc.asyncProperty(
+      fc.array(step, { maxLength: 40, size: 'max' }),
+      fc.infiniteStream(fc.nat(6)),
+      async (steps, pick) => {
+        const budget = new ByteBudget(100);
+        const shares = steps.map(() => budget.share());
+        const check = (): void => {
+          const sum = shares.reduce((total, share) => total + share.bytes, 0);
+          expect(budget.usedBytes).toBe(sum);
+          if (sum > 100) expect(shares.filter((share) => share.bytes > 0)).toHaveLength(1);
+        };
+        const stops: AbortController[] = [];
+        const work = steps.map(async ({ bytes, aborts, packs }, index) => {
+          const share = shares[index] as Share;
+          const stop = new AbortController();
+          if (aborts) stops.push(stop);
+          const isServed = await share.resize(bytes, stop.signal).then(
+            () => true,
+            () => false,
+          );
+          check();
+          if (!isServed) return;
+          for (let turns = pick.next().value; turns > 0; turns -= 1) await turn();
+          share.settle(Math.floor(bytes * packs));
+          check();
+          await turn();
+          share.release();
+          check();
+        });
+        for (const stop of stops) {
+          await turn();
+          stop.abort(new Error('stop'));
+        }
+        await Promise.all(work);
+        expect(budget.usedBytes).toBe(0);
+      },
+    ),
     { seed: 7, numRuns: 150 },
   );
 });
