@@ -6,9 +6,10 @@
  * write the same bytes, asserted) and with ones that are not (the encoder rounds and prints, the engine prints 17
  * digits). `stall`: a ticker on an absolute schedule of 5 ms counts every missed slot while one episode of 10 to 10,000
  * turns is encoded on the same thread in slices of 1 ms; also one text of 50 MB, and 100,000 calls. Medians of 5.
+ * `garbage`: what one encoding of the same episode leaves on the heap for the collector.
  * Fixture: bench/figures/episodes.mjs, turns of 1,000 tokens.
  *
- *   npm run build && node --expose-gc bench/encode-figures.mjs [--only cpu,stall] [--passes 5] [--turns 10,100]
+ *   npm run build && node --expose-gc bench/encode-figures.mjs [--only cpu,garbage,stall] [--passes 5] [--turns 10,100]
  */
 import assert from 'node:assert/strict';
 import { parseArgs } from 'node:util';
@@ -24,7 +25,7 @@ import { stallOf } from './figures/stall.mjs';
 
 const { values: given } = parseArgs({
   options: {
-    only: { type: 'string', default: 'cpu,stall' },
+    only: { type: 'string', default: 'cpu,garbage,stall' },
     passes: { type: 'string', default: '5' },
     turns: { type: 'string', default: '10,100,1000,3000,10000' },
   },
@@ -87,6 +88,29 @@ function cpuTable() {
   }
 }
 
+function garbageTable() {
+  console.log('\nheap that one encoding of an episode of 350 turns leaves to the collector, kB');
+  for (const isTyped of [false, true]) {
+    const episode = makeEpisode({ turns: 350, isTyped });
+    for (const [name, work] of [
+      ['JSON.stringify + Buffer.from', stringify(episode)],
+      ['encoder', encode(episode, EPISODE_RULES)],
+    ]) {
+      for (let warm = 0; warm < 5; warm += 1) work();
+      // The least of some: a collection in between takes garbage away, the meter itself leaves some.
+      const left = Array.from({ length: 7 }, () => {
+        globalThis.gc();
+        const before = process.memoryUsage();
+        work();
+        const after = process.memoryUsage();
+        return after.heapUsed + after.external - before.heapUsed - before.external;
+      });
+      const kilobytes = (median(left) / 1e3).toFixed(1).padStart(10);
+      console.log(`  ${isTyped ? 'typed arrays' : 'plain arrays'}  ${name.padEnd(30)}${kilobytes}`);
+    }
+  }
+}
+
 async function encodeSliced(value, model) {
   const slices = new Slices(eventLoopPace());
   await slices.giveBack();
@@ -142,4 +166,5 @@ function described(stalls) {
 
 console.log(`Node ${process.version}`);
 if (only.includes('cpu')) cpuTable();
+if (only.includes('garbage')) garbageTable();
 if (only.includes('stall')) await stallTable();
