@@ -45,7 +45,7 @@ async function upload(root: string, fault: () => Fault | undefined): Promise<Upl
 }
 
 const refusing =
-  (id: string): ((text: string) => Fault) =>
+  (id: string): (() => Fault) =>
   () => ({
     kind: 'refuse',
     refuses: (jsonl) => jsonl.includes(`"id":"${id}"`),
