@@ -51,6 +51,11 @@ export class TracesReader {
     return this.#list('/episodes', `run_id=${encodeURIComponent(runId)}&`, 'episode_id', signal);
   }
 
+  /** Every stored trace of a run, members of episodes among them. */
+  listRunTraces(runId: string, signal: AbortSignal): AsyncGenerator<Listed> {
+    return this.#list('/traces', `run_id=${encodeURIComponent(runId)}&`, 'trace_id', signal);
+  }
+
   /** Episodes that one upload stored, superseded ones included. */
   listUploadedEpisodes(uploadId: string, signal: AbortSignal): AsyncGenerator<Listed> {
     return this.#list('/episodes', `upload_id=${encodeURIComponent(uploadId)}&`, 'episode_id', signal);

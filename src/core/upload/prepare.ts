@@ -9,8 +9,11 @@ import type { BatchLine, RejectedLine } from './types.js';
 /** Bytes of a source kept as evidence in the journal. */
 export const TAIL_BYTES = 64;
 
+const UNSTAMPED: RunStamp = { runId: null, fallbackRunId: null };
+
 export type Prepared =
-  | { readonly ok: true; readonly candidate: Candidate }
+  /** `runId`: the run that the line names as it travels; null for none. */
+  | { readonly ok: true; readonly candidate: Candidate; readonly runId: string | null }
   | { readonly ok: false; readonly rejected: RejectedLine };
 
 /**
@@ -32,7 +35,8 @@ export function prepareRecord(record: StreamRecord, stamp: RunStamp | null): Pre
   }
   const facts = readFacts(record.bytes, record.unit);
   if (facts === null) return reject(unstamped, 'invalid_trace', 'the record is not a readable JSON object');
-  if (stamp !== null && runIdOf(facts, stamp) === null) throw missingRunId(record);
+  const runId = runIdOf(facts, stamp ?? UNSTAMPED);
+  if (stamp !== null && runId === null) throw missingRunId(record);
   const parts = stamp === null ? [record.bytes] : stampRun(record.bytes, facts, stamp);
   const candidate: Candidate = {
     format: facts.format,
@@ -41,7 +45,7 @@ export function prepareRecord(record: StreamRecord, stamp: RunStamp | null): Pre
     traceIds: facts.traces.flatMap((trace) => (trace.id === null ? [] : [trace.id])),
     rows: facts.format === 'episode' ? 1 + facts.traces.length : 1,
   };
-  return { ok: true, candidate };
+  return { ok: true, candidate, runId };
 }
 
 function lineOf(record: StreamRecord, id: string | null, parts: readonly Buffer[]): BatchLine {
