@@ -3,6 +3,7 @@
  * stopped as soon as a final status is there (U15). The path is passed raw: WHATWG URL parsing would climb on `%2E%2E`.
  */
 import type { Agent, Dispatcher } from 'undici';
+import type { BandwidthLimit } from '../core/upload/bandwidth.js';
 import { MAX_ANSWER_BYTES, PROGRESS_TIMEOUT_MS } from '../core/upload/limits.js';
 import { SenderBody } from './sender-body.js';
 import { type ExchangeProgress, StallError } from './sender-failure.js';
@@ -31,6 +32,8 @@ export type ExchangeOptions = {
   readonly progressTimeoutMs?: number;
   /** Milliseconds from the last byte of the body to the answer; default as above. */
   readonly answerTimeoutMs?: number;
+  /** Shared by all exchanges that it limits; null or left out: none. */
+  readonly bandwidth?: BandwidthLimit | null;
   /** Told of every stretch of body bytes the socket takes over. */
   readonly onAccepted?: (bytes: number) => void;
 };
@@ -54,9 +57,13 @@ const MAX_KERNEL_BYTES = 16 * 1024 * 1024;
 export async function exchange(request: Exchange, options: ExchangeOptions): Promise<ExchangeResult> {
   const progressMs = options.progressTimeoutMs ?? PROGRESS_TIMEOUT_MS;
   const watch = new ProgressWatch(progressMs, options.answerTimeoutMs ?? progressMs, request.bodyBytes);
-  const body = new SenderBody(request.slices, (bytes) => {
-    watch.accepted(bytes);
-    options.onAccepted?.(bytes);
+  const body = new SenderBody(request.slices, {
+    bandwidth: options.bandwidth ?? null,
+    onAccepted: (bytes) => {
+      watch.accepted(bytes);
+      options.onAccepted?.(bytes);
+    },
+    onOwnWait: (waitMs) => watch.waiting(waitMs),
   });
   const progress = (): ExchangeProgress => ({
     origin: request.origin,
@@ -148,6 +155,14 @@ class ProgressWatch {
     const isLast = this.#acceptedBytes >= this.#bodyBytes;
     this.#deadlineMs = nowMs + (isLast ? this.#answerBudgetMs + this.#unseenMs(nowMs) : this.#budgetMs);
     if (isLast) this.#arm();
+  }
+
+  /** We are about to wait, or have waited, for our own bandwidth limit: no time that the peer can be blamed for. */
+  waiting(waitMs: number): void {
+    const nowMs = performance.now();
+    this.#lastAcceptedMs = nowMs + waitMs;
+    if (this.#pacedSinceMs !== null) this.#pacedSinceMs += waitMs;
+    this.#deadlineMs = Math.max(this.#deadlineMs, nowMs + waitMs + this.#budgetMs);
   }
 
   received(): void {

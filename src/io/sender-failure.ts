@@ -23,6 +23,8 @@ const KNOWN: Readonly<Record<string, Known>> = {
   EAI_AGAIN: { code: 'host_not_found', text: 'host name lookup failed for now for' },
   EHOSTUNREACH: { code: 'unreachable', text: 'no route to' },
   ENETUNREACH: { code: 'unreachable', text: 'no network to' },
+  EMFILE: { code: 'too_many_files', text: 'no file descriptor left for a connection to' },
+  ENFILE: { code: 'too_many_files', text: 'no file descriptor left for a connection to' },
   PRL_STALL: { code: 'stalled', text: 'no progress with' },
 };
 

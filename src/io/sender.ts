@@ -6,6 +6,7 @@
 import { Agent } from 'undici';
 import { PrlError } from '../core/errors.js';
 import { attemptOf, CHECK_URL_HINT } from '../core/upload/answer.js';
+import { BandwidthLimit } from '../core/upload/bandwidth.js';
 import { isLoopbackHost, normalizeBaseUrl, travelsInClear } from '../core/upload/base-url.js';
 import { CONNECT_TIMEOUT_MS, MAX_REDIRECTS, PROGRESS_TIMEOUT_MS } from '../core/upload/limits.js';
 import type { Attempt, PackedBatch, Sender } from '../core/upload/types.js';
@@ -28,6 +29,8 @@ export type ServiceAccess = {
   readonly certificateAuthority?: string;
   /** Default 60,000 ms without progress. */
   readonly progressTimeoutMs?: number;
+  /** Bytes of request bodies a second, of all requests of one sender together (`--bwlimit`); null or left out: no limit. */
+  readonly bytesPerSecond?: number | null;
 };
 
 export type HttpSender = Sender & {
@@ -99,6 +102,7 @@ class TracesSender implements HttpSender {
   readonly #access: ServiceAccess;
   readonly #base: URL;
   readonly #agent: Agent;
+  readonly #bandwidth: BandwidthLimit | null;
   /**
    * Doubles when a whole body got no answer in time: a small one can vanish in kernel buffers at once and then creep
    * over a slow link unseen. It stays doubled, since the link stays slow.
@@ -110,6 +114,7 @@ class TracesSender implements HttpSender {
     this.#access = access;
     this.#base = checkAccess(access);
     this.#agent = createAgent(access);
+    this.#bandwidth = access.bytesPerSecond == null ? null : new BandwidthLimit(access.bytesPerSecond);
     this.#answerTimeoutMs = access.progressTimeoutMs ?? PROGRESS_TIMEOUT_MS;
   }
 
@@ -153,7 +158,14 @@ class TracesSender implements HttpSender {
     const onAccepted = (bytes: number): void => {
       this.wireBytes += bytes;
     };
-    return { agent: this.#agent, signal, onAccepted, progressTimeoutMs, answerTimeoutMs: this.#answerTimeoutMs };
+    return {
+      agent: this.#agent,
+      signal,
+      bandwidth: this.#bandwidth,
+      onAccepted,
+      progressTimeoutMs,
+      answerTimeoutMs: this.#answerTimeoutMs,
+    };
   }
 
   #headers(batch: PackedBatch, sendsCredentials: boolean): Record<string, string> {

@@ -22,7 +22,9 @@ describe('tried again', () => {
     ['EHOSTUNREACH', 'unreachable'],
     ['ENETUNREACH', 'unreachable'],
     ['HPE_INVALID_CONSTANT', 'broken_answer'],
-    ['EMFILE', 'connection_failed'],
+    ['EMFILE', 'too_many_files'],
+    ['ENFILE', 'too_many_files'],
+    ['EACCES', 'connection_failed'],
     ['EPROTO', 'tls_failed'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'tls_failed'],
   ])('%s is %s; the message has the place and the bytes, never the text of the error', (code, expected) => {
