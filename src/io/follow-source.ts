@@ -66,7 +66,7 @@ export type LongLineRange = {
   readonly signal: AbortSignal;
 };
 
-/** The line that begins at `start`, in memory of just its length; null when a byte of it cannot be read. */
+/** The line that begins at `start`, in memory of just its length; null when it cannot be read, or changes meanwhile. */
 export async function readLongLine(
   handle: FileHandle,
   { start, stop, maxLineBytes, signal }: LongLineRange,
@@ -82,5 +82,6 @@ export async function readLongLine(
     if (read === null || read.bytesRead === 0) return null;
     at += read.bytesRead;
   }
-  return { length, bytes };
+  // What stood there may have been taken back meanwhile, and shorter lines written.
+  return bytes.indexOf(LF) === length - 1 ? { length, bytes } : null;
 }

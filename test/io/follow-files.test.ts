@@ -52,16 +52,16 @@ describe.each([true, false])('watches %s', (watches) => {
 });
 
 describe('an append that failed and was taken back to the last LF', () => {
-  const AFTER: readonly (readonly [string, string, string[]])[] = [
+  const AFTER: readonly (readonly [what: string, after: string, ids: string[]])[] = [
     ['it is tried again', lines('b'), ['b']],
     ['a shorter one follows', lines('c'), ['c']],
     ['longer ones follow', lines('c', 'd', 'e') + lines('f').slice(0, 30), ['c', 'd', 'e']],
     ['a short and a longer open one follow', lines('c') + lines('f').repeat(3).replaceAll('\n', ''), ['c']],
   ];
 
-  test.each(AFTER.flatMap((row) => [true, false].map((isSeen) => [...row, isSeen] as const)))(
-    '%s, the truncation seen: %4$s: no rewrite, no damage, each once',
-    async (_what, after, ids, isSeen) => {
+  test.each(AFTER.flatMap(([what, after, ids]) => [true, false].map((isSeen) => ({ what, after, ids, isSeen }))))(
+    '$what, the truncation seen: $isSeen: no rewrite, no damage, each once',
+    async ({ after, ids, isSeen }) => {
       const { run, file } = evalRun(lines('a'));
       const following = new StepwiseFollowing(run);
       await following.look();

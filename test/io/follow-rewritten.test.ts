@@ -50,7 +50,13 @@ const CHANGES: readonly (readonly [string, (file: string) => void, string[]])[] 
   ['cut in the middle of a line', (file) => truncateSync(file, LINE_BYTES + 20), []],
   ['cut to nothing, and a shorter content', (file) => writeFileSync(file, lines('d')), ['d']],
   ['the same size, other lines', (file) => overwrite(file, lines('d', 'e', 'f')), ['d', 'e', 'f']],
+  ['the same size, another first line', (file) => overwrite(file, lines('d', 'b', 'c')), ['d']],
   ['the same size, another last line', (file) => overwrite(file, lines('a', 'b', 'd')), ['d']],
+  [
+    'the same lines, the last one longer',
+    (file) => writeFileSync(file, lines('a', 'b') + episodeLine('c', 'more')),
+    [],
+  ],
   ['longer at once, other lines', (file) => writeFileSync(file, lines('d', 'e', 'f', 'g')), ['d', 'e', 'f', 'g']],
   ['longer at once, some lines kept', (file) => writeFileSync(file, lines('a', 'c', 'd', 'e')), ['d', 'e']],
   ['replaced by the kept lines, as a resumed evaluation does', (file) => replace(file, lines('a', 'c')), []],
@@ -72,6 +78,7 @@ describe('T5: a file written anew is told from its start, without what was told 
     await following.look();
     expect(following.ids.at(-1)).toBe('z');
     expect(following.all('rewritten')).toHaveLength(1);
+    expect(following.damage.filter(([kind]) => kind !== 'torn')).toEqual([]);
   });
 
   test('a file that was only touched is not told again', async () => {
@@ -153,6 +160,24 @@ describe('T5: a file written anew is told from its start, without what was told 
 describe('changed while the consumer is at a record', () => {
   const many = (letter: string, count: number): string =>
     lines(...Array.from({ length: count }, (_, index) => `${letter}${String(index).padStart(6, '0')}`));
+
+  test('cut among lines that were not told yet, then written on: as if they had never been there', async () => {
+    const { run, file } = evalRun(many('o', 30_000));
+    const ids: string[] = [];
+    for await (const event of followRecords(run, { watches: false, pollMs: 10 })) {
+      expect(event.type).not.toBe('damage');
+      expect(event.type).not.toBe('rewritten');
+      if (event.type === 'record') ids.push(JSON.parse(event.record.bytes.toString()).id);
+      if (event.type === 'record' && ids.length === 1) truncateSync(file, 2_000_000);
+      if (event.type === 'growing') appendFileSync(file, many('o', 30_000).slice(2_000_000));
+      if (ids.length === 30_000) break;
+    }
+    expect(ids.join('')).toBe(
+      many('o', 30_000)
+        .match(/o\d{6}/g)
+        ?.join(''),
+    );
+  });
 
   test.each([
     ['cut and written anew, longer', (file: string) => writeFileSync(file, many('n', 40_000)), 40_000],

@@ -191,7 +191,10 @@ describe('what it begins with', () => {
 });
 
 describe.skipIf(!HAS_STRACE)('what the system refuses', () => {
-  const strace = (...args: string[]): string[] => ['strace', '-f', '-qq', '-o', '/dev/null', ...args];
+  /** One thread for files, since calls are counted by thread. */
+  const strace = (...args: string[]): string[] => {
+    return ['strace', '-f', '-qq', '-o', '/dev/null', '-E', 'UV_THREADPOOL_SIZE=1', ...args];
+  };
 
   test.each([
     ['R40: no watches are left', 'inotify_add_watch', 'ENOSPC'],
@@ -226,4 +229,26 @@ describe.skipIf(!HAS_STRACE)('what the system refuses', () => {
       expect(child.all('damage')).toEqual([]);
     },
   );
+
+  test.each([
+    [1, 'which looks at the form', false],
+    [3, 'which looks for the last LF', false],
+    [6, 'of a part', true],
+    [12, 'which looks for the end of a long line', false],
+    [18, 'of a long line', false],
+  ])('U23: EIO at read %i, %s: what could not be read is damage, all else is told', async (nth, _which, isLoss) => {
+    const big = (id: string, bytes: number): string => episodeLine(id, 'x'.repeat(bytes));
+    const content = big('a', 1e6) + big('b', 1e6) + big('long', 7e6) + big('c', 1e6) + big('d', 1e6);
+    const run = writeTree(tempFolder(), { [FIRST]: content });
+    const inject = ['-P', join(run, FIRST), '-e', 'trace=pread64', '-e', `inject=pread64:error=EIO:when=${nth}`];
+    const child = new FollowProcess(run, { watches: false }, strace(...inject));
+    await child.until((told) => told.all('caught-up').length > 0);
+    await child.end();
+    const damage = child.all('damage').map((event) => event.damage as { kind: string; bytes: number });
+    const records = child.all('record').map((event) => event.length as number);
+    const sum = [...records, ...damage.map(({ bytes }) => bytes)].reduce((bytes, more) => bytes + more, 0);
+    expect(sum).toBe(content.length);
+    expect(new Set(damage.map(({ kind }) => kind))).toEqual(new Set(isLoss ? ['unreadable'] : []));
+    expect(records.length).toBeGreaterThan(1);
+  });
 });
