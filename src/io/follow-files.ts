@@ -2,9 +2,9 @@
  * The flat files of a run while they are followed: one that grows (R2, verifiers, a bare file), or one a step and kind
  * (R1, R0), among which new ones appear. Of many files none is held open between two looks.
  */
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { FollowedChunk, type FollowedChunkOptions } from './follow-chunk.js';
-import type { FollowContext, FollowEvent, FollowOptions, FollowSource } from './follow-types.js';
+import type { FollowContext, FollowEvent, FollowOptions, FollowSource, WatchedPlace } from './follow-types.js';
 import { FileCollector } from './run-files.js';
 import type { ChunkFile } from './run-types.js';
 
@@ -34,9 +34,10 @@ export class FollowedFiles implements FollowSource {
   }
 
   /** A single file is watched through its directory, so that another one in its place is noticed. */
-  get watched(): string | null {
+  get watched(): WatchedPlace | null {
     const [only, other] = this.#options.files;
-    return only === undefined || other !== undefined || this.#options.relist !== null ? null : dirname(only.path);
+    if (only === undefined || other !== undefined || this.#options.relist !== null) return null;
+    return { directory: dirname(only.path), name: basename(only.path) };
   }
 
   async *sweep(): AsyncGenerator<FollowEvent, void> {

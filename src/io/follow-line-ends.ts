@@ -6,7 +6,6 @@ import type { FileHandle } from 'node:fs/promises';
 import { READ_BYTES } from './chunk-source.js';
 
 const LF = 0x0a;
-const ZEROS = Buffer.alloc(READ_BYTES);
 
 /** Searching the same bytes again and again costs a twentieth of a core at most, beyond the first megabytes. */
 const FREE_BYTES = 4_194_304;
@@ -87,8 +86,7 @@ async function readAt(handle: FileHandle, target: Buffer, position: number): Pro
 
 /** Behind the last byte that is not NUL; null when there is none. */
 function endOfContent(bytes: Buffer, start: number): number | null {
-  if (bytes.equals(ZEROS.subarray(0, bytes.length))) return null;
   let length = bytes.length;
-  while (bytes[length - 1] === 0) length -= 1;
-  return start + length;
+  while (length > 0 && bytes[length - 1] === 0) length -= 1;
+  return length === 0 ? null : start + length;
 }

@@ -136,7 +136,8 @@ class RunFollower {
     for await (const event of this.#source.sweep()) {
       hasTold ||= event.type !== 'growing' && event.type !== 'notice';
       if (event.type === 'rewritten') this.#wake.forget();
-      yield event;
+      // What was found when the run was opened was told then.
+      if (event.type !== 'notice' || !this.#run.notices.includes(event.message)) yield event;
     }
     this.#signal.throwIfAborted();
     return hasTold;

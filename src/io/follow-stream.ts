@@ -4,13 +4,13 @@
  * may be moving it there at the moment. The directory stays open, so that another one in its place has another inode.
  */
 import type { BigIntStats } from 'node:fs';
-import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { type ChunkListing, type ChunkNames, listChunks } from '../core/stream/chunk-names.js';
 import { MAX_LINE_BYTES } from '../core/upload/limits.js';
 import { FollowedChunk, type FollowedChunkOptions } from './follow-chunk.js';
 import { GrowingFile } from './follow-growing.js';
-import type { FollowContext, FollowEvent, FollowOptions, FollowSource } from './follow-types.js';
+import type { FollowContext, FollowEvent, FollowOptions, FollowSource, WatchedPlace } from './follow-types.js';
 import { describeReadError, systemErrorCode } from './run-fault.js';
 import { FileCollector } from './run-files.js';
 import { addChunk, damageOfHole } from './run-stream.js';
@@ -45,8 +45,8 @@ export class FollowedStream implements FollowSource {
     this.#from = from;
   }
 
-  get watched(): string {
-    return this.#directory;
+  get watched(): WatchedPlace {
+    return { directory: this.#directory, name: null };
   }
 
   async *sweep(): AsyncGenerator<FollowEvent, void> {
@@ -95,9 +95,30 @@ export class FollowedStream implements FollowSource {
     if (found.chunk > least) {
       yield { type: 'damage', damage: damageOfHole(this.#name, { first: least, last: found.chunk - 1 }) };
     }
-    this.#current = this.#follow(found, this.#number === null ? this.#startOf(found.chunk) : 'start');
+    const first = await this.#firstName(found, listing);
+    if (first === null) {
+      this.#current = this.#follow(found, this.#number === null ? this.#startOf(found.chunk) : 'start');
+    } else {
+      const message = `${this.#name}/${found.plain ?? found.sealed} is the same file as ${first} and is read once`;
+      yield { type: 'notice', message };
+    }
     this.#number = found.chunk;
     return true;
+  }
+
+  /** The earlier chunk that a link leads to; null when the chunk is a file of its own (T10). */
+  async #firstName({ chunk, plain, sealed }: ChunkNames, { chunks }: ChunkListing): Promise<string | null> {
+    const path = join(this.#directory, (plain ?? sealed) as string);
+    const link = await lstat(path, { bigint: true }).catch(() => null); // away: whoever opens it says so
+    const there = link?.isSymbolicLink() === true ? await stat(path, { bigint: true }).catch(() => null) : link;
+    if (link === null || there === null || (!link.isSymbolicLink() && link.nlink === 1n)) return null;
+    for (const earlier of chunks) {
+      if (earlier.chunk >= chunk) return null;
+      const name = (earlier.plain ?? earlier.sealed) as string;
+      const other = await stat(join(this.#directory, name), { bigint: true }).catch(() => null); // away
+      if (other?.ino === there.ino && other.dev === there.dev) return `${this.#name}/${name}`;
+    }
+    return null;
   }
 
   #leastNumber(listing: ChunkListing): number {

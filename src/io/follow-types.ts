@@ -79,6 +79,9 @@ export type ToldRecords = {
   rewritten(): void;
 };
 
+/** A directory, and the one entry of it that matters; null for all of them. */
+export type WatchedPlace = { readonly directory: string; readonly name: string | null };
+
 /** The files of a run, looked at again and again. */
 export type FollowSource = {
   /** Tells what is new, to its end; handles stay open for the next sweep. */
@@ -86,6 +89,6 @@ export type FollowSource = {
   /** Tells what is left when nothing will be added any more, and closes. */
   finish(): AsyncGenerator<FollowEvent, void>;
   close(): Promise<void>;
-  /** The directory whose changes tell that a sweep is worth its while; null when there is none. */
-  readonly watched: string | null;
+  /** What changes when a sweep is worth its while; null when that cannot be said. */
+  readonly watched: WatchedPlace | null;
 };

@@ -5,6 +5,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { messageOf } from '../core/errors.js';
 import type { Clock } from '../core/upload/types.js';
+import type { WatchedPlace } from './follow-types.js';
 
 /** Changes that come close together are looked at once; also what limits the looks at a file that is always written. */
 const GATHER_MS = 20;
@@ -24,24 +25,27 @@ export class Wake {
   }
 
   /** Watches a directory instead of the one before. Returns why it is not watched, once; null otherwise. */
-  watch(directory: string | null): string | null {
+  watch(place: WatchedPlace | null): string | null {
+    const directory = place?.directory ?? null;
     if (directory !== this.#watched) {
       this.close();
       this.#watched = directory;
-      if (directory !== null) this.#start(directory);
+      if (place !== null) this.#start(place);
     }
     const fault = this.#fault;
     this.#fault = null;
     return fault;
   }
 
-  #start(directory: string): void {
+  #start({ directory, name }: WatchedPlace): void {
     const fail = (error: unknown): void => {
       this.close();
       this.#fault = messageOf(error);
     };
     try {
-      this.#watcher = watch(directory, { persistent: false }, () => this.hurry());
+      this.#watcher = watch(directory, { persistent: false }, (_kind, changed) => {
+        if (name === null || changed === null || changed === name) this.hurry();
+      });
       this.#watcher.on('error', fail);
     } catch (error) {
       fail(error);

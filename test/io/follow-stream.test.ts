@@ -1,10 +1,12 @@
 /** Following the numbered chunks of a stream: rolls, sealing, holes, torn ends, places to begin (spec 03 sections 4, 7, 8). */
 import {
   appendFileSync,
+  linkSync,
   mkdirSync,
   readFileSync,
   renameSync,
   rmdirSync,
+  symlinkSync,
   truncateSync,
   unlinkSync,
   writeFileSync,
@@ -267,4 +269,21 @@ test('T11: a chunk that cannot be opened is told once, passed over, and told whe
   await following.look();
   expect(following.ids).toEqual(['a', 'c', 'b']);
   expect(following.damage).toEqual([]);
+});
+
+test.each([
+  ['a symbolic link', symlinkSync],
+  ['a second name', linkSync],
+])('T10: a chunk that is %s of an earlier one is read once', async (_what, link) => {
+  const { run, chunk } = streamRun({ 0: lines('a'), 2: lines('c') });
+  link(chunk(0), chunk(1));
+  const following = new StepwiseFollowing(run);
+  await following.look();
+  appendFileSync(chunk(2), lines('d'));
+  await following.look();
+  expect(following.ids).toEqual(['a', 'c', 'd']);
+  expect(following.damage).toEqual([]);
+  expect(following.all('notice').map(({ message }) => message)).toEqual([
+    `${STREAM}/00001.jsonl is the same file as ${STREAM}/00000.jsonl and is read once`,
+  ]);
 });
