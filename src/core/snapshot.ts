@@ -3,8 +3,14 @@
  * times a second. No logic, no colour, no width. Bytes are uncompressed unless `wire` says otherwise.
  */
 
-/** Where an upload stands. `plan` reads the run, `send` hands it over, `verify` reads it back. */
-export type UploadPhase = 'plan' | 'send' | 'verify' | 'done';
+/**
+ * Where an upload stands. `plan` reads the run, `send` hands it over, `following` waits for what a growing run still gets,
+ * and hands it over; `verify` reads it back.
+ */
+export type UploadPhase = 'plan' | 'send' | 'following' | 'verify' | 'done';
+
+/** Whether somebody writes a run, as far as can be told (spec 05 section 6). */
+export type WriterState = 'live' | 'idle' | 'finished' | 'unknown';
 
 /** Episodes (lines; of a run of bare traces, those) and the uncompressed bytes of them as they travel. */
 export type EpisodeTotals = { readonly episodes: number; readonly bytes: number };
@@ -36,6 +42,15 @@ export type UploadSnapshot = {
   /** Read and not yet in a request. */
   readonly queued: EpisodeTotals;
   readonly inFlight: { readonly requests: number; readonly bytes: number };
+  /** With a run that is followed: what was read of it and is not stored yet, in lines and bytes as they travel. Null else. */
+  readonly backlog: {
+    readonly rows: number;
+    readonly bytes: number;
+    /** How long the oldest of it has been known; 0 when there is none. */
+    readonly ageMs: number;
+    /** Null until it was looked for. */
+    readonly writer: WriterState | null;
+  } | null;
   /** Memory held against the cap of `--budget`; null where no cap is kept. */
   readonly budget: { readonly usedBytes: number; readonly budgetBytes: number } | null;
   readonly retries: number;

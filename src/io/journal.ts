@@ -104,6 +104,11 @@ export class Journal implements UploadJournal {
     return new Map([...this.#stored].map(([chunk, ranges]) => [chunk, sumOf(ranges)]));
   }
 
+  /** Numbers of the chunks that there are. */
+  get chunks(): readonly number[] {
+    return [...this.#names.keys()];
+  }
+
   /** False when it could not be opened or written: what is stored from then on is not remembered. */
   get isKept(): boolean {
     return this.#file.isKept;

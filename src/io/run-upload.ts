@@ -6,27 +6,30 @@ import type { Environment } from '../core/environment.js';
 import type { RowSelector } from '../core/index/episode-row.js';
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
 import type { RunStamp } from '../core/stream/stamp.js';
+import { Backlog } from '../core/upload/backlog.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { UploadTally } from '../core/upload/tally.js';
 import { Turns } from '../core/upload/turns.js';
 import type { Batch, PackedBatch, UploadJournal } from '../core/upload/types.js';
-import { Uploader, type UploaderSnapshot, type UploadResult } from '../core/upload/uploader.js';
+import { Uploader, type UploadResult } from '../core/upload/uploader.js';
 import type { VerifyResult } from '../core/upload/verify.js';
-import { readChunkRange } from './chunk-range.js';
 import { monotonicClock } from './clock.js';
 import { estimateRows } from './index-rows.js';
-import { type Journal, openJournal } from './journal.js';
+import type { Journal } from './journal.js';
 import { findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
 import { type Compression, packBatch } from './pack.js';
 import { RecordFilter } from './record-filter.js';
 import { RunEvents } from './run-events.js';
+import { chunkNameOf, openRunJournal } from './run-journal.js';
 import { lockRun } from './run-lock.js';
 import type { Run } from './run-types.js';
 import { RunVerification } from './run-verification.js';
 import { createSender, type ServiceAccess } from './sender.js';
 import { settledChunks, type UploadSettlement } from './settlement.js';
 import { checkSources } from './source-check.js';
+import { canGrow, UploadFollower } from './upload-follower.js';
 import { findRunId } from './upload-run-id.js';
+import { snapshotOf } from './upload-snapshot.js';
 import { UploadSource, type UploadSourceOptions } from './upload-source.js';
 
 export type RunUploadOptions = {
@@ -57,6 +60,10 @@ export type RunUploadOptions = {
   readonly verifies: boolean;
   /** Chooses the episodes that are sent; the others are neither sent nor remembered. Null or left out: all of them. */
   readonly selects?: RowSelector | null;
+  /** Go on while the run grows, until its writer is finished or `drain` is called; default false. */
+  readonly follows?: boolean;
+  /** With `follows`, how long an episode waits for others to share its request, in milliseconds; default 2,000. */
+  readonly lingerMs?: number;
   readonly environment: Environment;
   readonly onNotice: (message: string) => void;
 };
@@ -75,6 +82,13 @@ const NO_JOURNAL: UploadJournal = {
 
 /** Where the state of this upload is, and whether it may change. */
 type State = { readonly places: JournalPlaces; readonly readsOnly: boolean };
+
+type Preparation = {
+  /** Null for standard input, of which nothing is kept. */
+  readonly state: State | null;
+  readonly signal: AbortSignal;
+  readonly onKept: UploadSourceOptions['onKept'];
+};
 
 /** What a pass over the run needs, found before the first request. */
 type Prepared = {
@@ -96,13 +110,26 @@ export class RunUpload {
   #uploader: Uploader | null = null;
   readonly #verification: RunVerification | null;
   #indexRows: number | null = null;
-  readonly #plannedBytes: number;
   readonly #packing = new Turns(MAX_PACKING);
+  readonly #backlog = new Backlog();
+  /** Null where the run is read as it is. */
+  readonly #follower: UploadFollower | null;
 
   constructor(options: RunUploadOptions) {
     this.#options = options;
     this.#verification = options.verifies ? new RunVerification() : null;
-    this.#plannedBytes = options.run.files.reduce((sum, file) => sum + (file.uncompressedBytes ?? file.sizeBytes), 0);
+    const isFollowed = options.follows === true && canGrow(options.run);
+    this.#follower = isFollowed
+      ? new UploadFollower({ ...options, clock: monotonicClock, backlog: this.#backlog })
+      : null;
+  }
+
+  /**
+   * Nothing more comes, says whoever writes a run that is followed: what is there by now is settled, and what comes until
+   * then too, and then `run` ends. Does nothing without `follows`.
+   */
+  drain(): void {
+    this.#follower?.drain();
   }
 
   /**
@@ -115,12 +142,19 @@ export class RunUpload {
     const { path, environment, access } = this.#options;
     const places = path === null ? null : await findPlaces(path, environment);
     const lock = await lockRun(places?.writable ?? null);
+    /** Ends the reading of a run that is followed, whatever ended the upload. */
+    const leaving = new AbortController();
     const sender = createSender(access);
     void this.#estimate();
     try {
       const verification = this.#verification;
       const state = places === null ? null : { places, readsOnly: false };
-      const prepared = await this.#prepare(state, signal, ({ format, line }) => verification?.expectLine(format, line));
+      const events = new RunEvents(this.#options.run, this.#follower);
+      const prepared = await this.#prepare(events, {
+        state,
+        signal,
+        onKept: ({ format, line }) => verification?.expectLine(format, line),
+      });
       const { journal, stamp, tally, filter } = prepared;
       // A filter reads what is settled again, and tells which of it to expect.
       if (filter !== null) verification?.addUploads(journal?.lines.uploadIds() ?? []);
@@ -138,15 +172,19 @@ export class RunUpload {
         journal: journal ?? NO_JOURNAL,
         pack: (batch, halt) => this.#pack(batch, halt),
         onStored: (batch, receipt) => verification?.expectBatch(batch, receipt.uploadId),
+        onSettled: () => this.#backlog.settle(),
         onNotice: this.#options.onNotice,
       });
-      const result = await this.#uploader.run(prepared.source.batches(signal), signal);
+      const batches = prepared.source.batches(AbortSignal.any([signal, leaving.signal]));
+      const result = await this.#uploader.run(batches, signal);
       for (const line of result.rejected) tally.reject(line);
       const verified = isWhole(result) ? await this.#readBack(signal) : null;
       this.#phase = 'done';
       const directory = journal?.isKept === true ? (places?.writable ?? null) : null;
       return this.#result(prepared, result, verified, directory);
     } finally {
+      leaving.abort();
+      await this.#follower?.whenClosed();
       await sender.close();
       await this.#journal?.close();
       await lock.release();
@@ -157,11 +195,11 @@ export class RunUpload {
   async plan(signal: AbortSignal): Promise<UploadPlan> {
     const { path, environment } = this.#options;
     const places = path === null ? null : await findExistingPlace(path, environment);
-    const { runId, tally, filter, source } = await this.#prepare(
-      places === null ? null : { places, readsOnly: true },
+    const { runId, tally, filter, source } = await this.#prepare(new RunEvents(this.#options.run), {
+      state: places === null ? null : { places, readsOnly: true },
       signal,
-      () => {},
-    );
+      onKept: () => {},
+    });
     let requests = 0;
     for await (const _batch of source.batches(signal)) requests += 1;
     return {
@@ -177,36 +215,16 @@ export class RunUpload {
   }
 
   snapshot(): UploadSnapshot {
-    const { name, access, run } = this.#options;
-    const tally = this.#prepared?.tally;
-    const leftOut = this.#prepared?.filter?.totals.leftOut ?? null;
-    const uploader = this.#uploader?.snapshot();
-    return {
-      run: name,
-      url: access.baseUrl,
-      runId: this.#prepared?.runId ?? this.#options.runId,
-      team: access.teamId,
+    return snapshotOf({
+      options: this.#options,
       phase: this.#phase,
-      plan: {
-        episodes: this.#phase === 'plan' || this.#phase === 'send' ? null : (tally?.planned.episodes ?? null),
-        // An index may lag behind its stream, and the size of a sealed chunk may be known only compressed.
-        estimatedEpisodes: this.#indexRows === null ? null : Math.max(0, this.#indexRows - (leftOut?.episodes ?? 0)),
-        bytes: Math.max(0, this.#plannedBytes - (leftOut?.bytes ?? 0)),
-        chunks: run.files.length,
-        growing: this.#prepared?.source.growing ?? 0,
-      },
-      leftOut: leftOut?.episodes ?? null,
-      sent: uploader?.sent ?? { episodes: 0, bytes: 0, wireBytes: 0, requests: 0 },
-      already: tally?.already ?? { episodes: 0, bytes: 0 },
-      queued: uploader?.queued ?? { episodes: 0, bytes: 0 },
-      inFlight: uploader?.inFlight ?? { requests: 0, bytes: 0 },
-      budget: null,
-      retries: uploader?.retries ?? 0,
-      waiting: waitingOf(uploader?.waiting ?? null),
+      prepared: this.#prepared,
+      uploader: this.#uploader?.snapshot() ?? null,
+      follower: this.#follower,
+      backlog: this.#backlog,
       verify: this.#verification?.progress ?? null,
-      rejected: uploader?.rejected ?? { count: 0, lastCode: null },
-      damaged: tally?.damages().length ?? 0,
-    };
+      indexRows: this.#indexRows,
+    });
   }
 
   /** What is settled by now; null until the run was prepared, and of standard input. */
@@ -218,11 +236,10 @@ export class RunUpload {
   }
 
   /** Everything that a pass needs, from the run and from what an earlier upload left. */
-  async #prepare(state: State | null, signal: AbortSignal, onKept: UploadSourceOptions['onKept']): Promise<Prepared> {
+  async #prepare(events: RunEvents, { state, signal, onKept }: Preparation): Promise<Prepared> {
     const { run, retriesRejected, targetBytes, onNotice } = this.#options;
-    const events = new RunEvents(run);
     const { runId, stamp } = await findRunId(events, { ...this.#options, signal });
-    const journal = state === null ? null : await this.#openJournal(state, stamp);
+    const journal = state === null ? null : await openRunJournal({ ...this.#options, ...state, stamp });
     if (journal !== null) {
       this.#journal = journal;
       await checkSources({ run, journal, stamp, signal });
@@ -236,6 +253,9 @@ export class RunUpload {
       events,
       stamp,
       journal,
+      backlog: this.#follower === null ? null : this.#backlog,
+      clock: monotonicClock,
+      nameOf: (file) => chunkNameOf(run, file),
       isRetry: retriesRejected,
       filter,
       tally,
@@ -252,31 +272,6 @@ export class RunUpload {
   async #estimate(): Promise<void> {
     const { indexPath } = this.#options.run;
     if (indexPath !== null) this.#indexRows = await estimateRows(indexPath);
-  }
-
-  #openJournal({ places, readsOnly }: State, stamp: RunStamp | null): Promise<Journal> {
-    const { run, access, serviceName, context, onNotice } = this.#options;
-    const files = new Map(run.files.map((file) => [file.chunk, file]));
-    return openJournal({
-      places,
-      readsOnly,
-      isRetry: this.#options.retriesRejected,
-      destination: {
-        baseUrl: serviceName,
-        teamId: access.teamId,
-        context,
-        stamp: stamp === null ? { unstamped: true } : (stamp.runId ?? stamp.fallbackRunId),
-      },
-      // A chunk of a stream keeps its number when it is sealed under another name; elsewhere the name is what lasts.
-      chunkNames: new Map(
-        run.files.map((file) => [file.chunk, run.layout === 'R3' ? String(file.chunk) : file.relativePath]),
-      ),
-      readRange: async (chunk, start, end) => {
-        const file = files.get(chunk);
-        return file === undefined ? null : readChunkRange(file, start, end);
-      },
-      onNotice,
-    });
   }
 
   #pack(batch: Batch, signal: AbortSignal): Promise<PackedBatch> {
@@ -325,10 +320,4 @@ export class RunUpload {
 /** Every batch was settled; only then is a comparison with the service a statement about the run. */
 function isWhole(result: UploadResult): boolean {
   return result.stopped === null && !result.interrupted;
-}
-
-function waitingOf(waiting: UploaderSnapshot['waiting']): UploadSnapshot['waiting'] {
-  if (waiting === null) return null;
-  const untilAtMs = Date.now() + Math.max(0, waiting.untilMs - monotonicClock.nowMs());
-  return { untilAtMs, asked: waiting.isAsked, code: waiting.code };
 }

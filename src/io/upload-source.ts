@@ -5,12 +5,13 @@
 import { stat } from 'node:fs/promises';
 import type { Damage, DamageKind, RecordUnit, StreamRecord } from '../core/scan/types.js';
 import type { RunStamp } from '../core/stream/stamp.js';
+import type { Backlog } from '../core/upload/backlog.js';
 import { type Candidate, rejectLine } from '../core/upload/batcher.js';
-import { type BatchesOptions, batchesOf } from '../core/upload/batches.js';
+import { type BatchesOptions, batchesOf, type CutMark } from '../core/upload/batches.js';
 import { prepareRecord } from '../core/upload/prepare.js';
 import { merged } from '../core/upload/resume.js';
 import type { UploadTally } from '../core/upload/tally.js';
-import type { Batch, RejectedLine, SettledRange } from '../core/upload/types.js';
+import type { Batch, Clock, RejectedLine, SettledRange } from '../core/upload/types.js';
 import type { SkipRange } from './chunk-reader.js';
 import { EpisodeIds } from './episode-ids.js';
 import type { Journal } from './journal.js';
@@ -25,6 +26,11 @@ export type UploadSourceOptions = Pick<BatchesOptions, 'targetBytes'> & {
   readonly stamp: RunStamp | null;
   /** Null remembers and knows nothing: standard input. */
   readonly journal: Journal | null;
+  /** Told of the lines and batches of a run that is followed; null reads what there is. */
+  readonly backlog: Backlog | null;
+  readonly clock: Clock;
+  /** The lasting name of a chunk that comes while the run is followed. */
+  readonly nameOf: (file: ChunkFile) => string;
   /** Send only what the journal knows as rejected (`--retry-rejected`). */
   readonly isRetry: boolean;
   /** Chooses what is sent, of a run that is then read whole; null sends everything. */
@@ -68,8 +74,8 @@ export class UploadSource {
 
   /** @throws PrlError `PRL_ERR_USAGE` for a bad batch size; an abort ends it with the signal's reason */
   async *batches(signal: AbortSignal): AsyncGenerator<Batch> {
-    const { stamp, journal, isRetry, filter, tally, targetBytes, onNotice } = this.#options;
-    yield* batchesOf(this.#records(signal), {
+    const { stamp, journal, backlog, clock, isRetry, filter, tally, targetBytes, onNotice } = this.#options;
+    const batches = batchesOf(this.#records(signal), {
       stamp,
       ...(targetBytes === undefined ? {} : { targetBytes }),
       ...(filter === null ? {} : { selects: (record) => this.#selects(record, filter) }),
@@ -89,8 +95,13 @@ export class UploadSource {
       onPrepared: ({ candidate }) => {
         tally.plan(candidate.line);
         this.#ids.add(candidate.episodeId);
+        backlog?.add(candidate.line.byteLength, clock.nowMs());
       },
     });
+    for await (const batch of batches) {
+      backlog?.cut(batch, clock.nowMs());
+      yield batch;
+    }
     for (const notice of [this.#ids.notice(), filter?.notice() ?? null]) if (notice !== null) onNotice(notice);
   }
 
@@ -129,14 +140,23 @@ export class UploadSource {
     return true;
   }
 
-  async *#records(signal: AbortSignal): AsyncGenerator<StreamRecord> {
-    const { events } = this.#options;
+  async *#records(signal: AbortSignal): AsyncGenerator<StreamRecord | CutMark> {
+    const { events, journal } = this.#options;
     let torn: Damage | null = null;
     for await (const event of events.read({
       signal,
       skip: (file) => this.#skip(file),
       unitOf: (file) => this.#unitOf(file),
+      canCutEarly: () => journal?.isKept === true,
     })) {
+      if (event.type === 'cut') {
+        yield 'cut';
+        continue;
+      }
+      if (event.type === 'rewritten') {
+        await this.#forget(event.chunk, event.reason);
+        continue;
+      }
       const summary = event.type === 'file' ? event.summary : null;
       if (torn !== null && summary?.openLineOffset !== torn.offset) {
         await this.#note(torn);
@@ -160,6 +180,15 @@ export class UploadSource {
     return this.#options.journal?.storedIn(chunk)[0]?.format ?? null;
   }
 
+  /** Settled lines of a chunk that was rewritten meanwhile, or of all, are recognised from now on (U18). */
+  async #forget(chunk: number | null, reason: string): Promise<void> {
+    const { journal, tally } = this.#options;
+    for (const one of chunk === null ? (journal?.chunks ?? []) : [chunk]) {
+      tally.forget(one);
+      await journal?.forget(one, reason);
+    }
+  }
+
   async #note(damage: Damage): Promise<void> {
     this.#options.tally.damage(damage);
     if (LASTING_DAMAGE.has(damage.kind)) await this.#options.journal?.damaged(damage);
@@ -167,7 +196,8 @@ export class UploadSource {
 
   /** A torn last line without LF is damage only if nobody is about to finish it; no journal keeps it. */
   async #closeFile(file: ChunkFile, torn: Damage | null): Promise<void> {
-    const isGrowing = await hasGrown(file);
+    // Who follows a file ends with it only when nobody adds to it.
+    const isGrowing = this.#options.backlog === null && (await hasGrown(file));
     if (isGrowing) this.#growing += 1;
     if (torn === null) return;
     if (!isGrowing) return this.#options.tally.damage(torn);
@@ -179,6 +209,7 @@ export class UploadSource {
   /** Settled ranges and rejected lines: a rerun reads neither again. A retry reads the rejected lines alone. */
   #skip(file: ChunkFile): readonly SkipRange[] {
     const { journal, isRetry, filter } = this.#options;
+    journal?.addChunk(file.chunk, this.#options.nameOf(file));
     if (journal === null || filter !== null) return [];
     const rejected = journal.resume.rejected().filter((line) => line.chunk === file.chunk);
     if (isRetry) return allBut(rejected);

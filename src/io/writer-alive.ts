@@ -4,8 +4,7 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readlink, stat, statfs } from 'node:fs/promises';
-
-export type WriterState = 'live' | 'idle' | 'finished' | 'unknown';
+import type { WriterState } from '../core/snapshot.js';
 
 export type WriterEvidence = { readonly state: WriterState; readonly reasons: readonly string[] };
 

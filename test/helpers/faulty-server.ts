@@ -34,6 +34,8 @@ export type Fault =
   /** Reads `afterBytes`, then neither reads nor answers. */
   | { readonly kind: 'stall'; readonly afterBytes?: number }
   | { readonly kind: 'slow'; readonly bytesPerSecond: number }
+  /** Reads the body, and stores and answers no earlier than this resolves. */
+  | { readonly kind: 'held'; readonly until: Promise<void> }
   /** Stores, then breaks off inside the receipt. */
   | { readonly kind: 'cut_answer' };
 
@@ -130,6 +132,7 @@ async function handle(handling: Handling): Promise<void> {
   const seen = { atMs, path: request.url ?? '', headers: request.headers, rawBody, socket: request.socket };
   const upload = needsWhole ? parseUpload(rawBody, request.headers) : { jsonl: null, metadata: null };
   state.requests.push({ ...seen, ...upload });
+  if (fault?.kind === 'held') await fault.until;
   act(handling, upload.jsonl);
 }
 

@@ -17,6 +17,7 @@ export function snapshotWith(change: Partial<UploadSnapshot>): UploadSnapshot {
     already: { episodes: 0, bytes: 0 },
     queued: { episodes: 38, bytes: 87 * MIB },
     inFlight: { requests: 4, bytes: 120 * MIB },
+    backlog: null,
     budget: { usedBytes: 212 * MIB, budgetBytes: 256 * MIB },
     retries: 3,
     waiting: null,

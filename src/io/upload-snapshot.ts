@@ -1,0 +1,82 @@
+/** One moment of a run's upload as plain numbers, put together from whoever keeps them. */
+import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
+import type { Backlog } from '../core/upload/backlog.js';
+import type { UploadTally } from '../core/upload/tally.js';
+import type { UploaderSnapshot } from '../core/upload/uploader.js';
+import { monotonicClock } from './clock.js';
+import type { RecordFilter } from './record-filter.js';
+import type { RunUploadOptions } from './run-upload.js';
+import type { UploadFollower } from './upload-follower.js';
+import type { UploadSource } from './upload-source.js';
+
+export type SnapshotParts = {
+  readonly options: Pick<RunUploadOptions, 'run' | 'name' | 'access' | 'runId'>;
+  readonly phase: UploadPhase;
+  /** Null before the run was looked at. */
+  readonly prepared: {
+    readonly runId: string | null;
+    readonly tally: UploadTally;
+    readonly filter: RecordFilter | null;
+    readonly source: UploadSource;
+  } | null;
+  /** Null before the first request. */
+  readonly uploader: UploaderSnapshot | null;
+  /** Null where the run is read as it is. */
+  readonly follower: UploadFollower | null;
+  readonly backlog: Backlog;
+  readonly verify: UploadSnapshot['verify'];
+  /** Rows of the index of the run, about; null when there is none. */
+  readonly indexRows: number | null;
+};
+
+const NOTHING_SENT = { episodes: 0, bytes: 0, wireBytes: 0, requests: 0 };
+
+export function snapshotOf(parts: SnapshotParts): UploadSnapshot {
+  const { options, phase, prepared, uploader, follower, backlog } = parts;
+  const tally = prepared?.tally;
+  return {
+    run: options.name,
+    url: options.access.baseUrl,
+    runId: prepared?.runId ?? options.runId,
+    team: options.access.teamId,
+    phase: follower?.hasCaughtUp === true && isUnderWay(phase) ? 'following' : phase,
+    plan: planOf(parts),
+    leftOut: prepared?.filter?.totals.leftOut.episodes ?? null,
+    sent: uploader?.sent ?? NOTHING_SENT,
+    already: tally?.already ?? { episodes: 0, bytes: 0 },
+    queued: uploader?.queued ?? { episodes: 0, bytes: 0 },
+    inFlight: uploader?.inFlight ?? { requests: 0, bytes: 0 },
+    backlog: follower === null ? null : { ...backlog.totals(monotonicClock.nowMs()), writer: follower.writer },
+    budget: null,
+    retries: uploader?.retries ?? 0,
+    waiting: waitingOf(uploader?.waiting ?? null),
+    verify: parts.verify,
+    rejected: uploader?.rejected ?? { count: 0, lastCode: null },
+    damaged: tally?.damages().length ?? 0,
+  };
+}
+
+function planOf({ options, phase, prepared, follower, indexRows }: SnapshotParts): UploadSnapshot['plan'] {
+  const leftOut = prepared?.filter?.totals.leftOut ?? { episodes: 0, bytes: 0 };
+  const { files } = options.run;
+  const runBytes =
+    follower?.runBytes ?? files.reduce((sum, file) => sum + (file.uncompressedBytes ?? file.sizeBytes), 0);
+  return {
+    episodes: isUnderWay(phase) ? null : (prepared?.tally.planned.episodes ?? null),
+    // An index may lag behind its stream, and the size of a sealed chunk may be known only compressed.
+    estimatedEpisodes: indexRows === null ? null : Math.max(0, indexRows - leftOut.episodes),
+    bytes: Math.max(0, runBytes - leftOut.bytes),
+    chunks: follower?.chunks ?? files.length,
+    growing: follower?.growing ?? prepared?.source.growing ?? 0,
+  };
+}
+
+function isUnderWay(phase: UploadPhase): boolean {
+  return phase === 'plan' || phase === 'send';
+}
+
+function waitingOf(waiting: UploaderSnapshot['waiting']): UploadSnapshot['waiting'] {
+  if (waiting === null) return null;
+  const untilAtMs = Date.now() + Math.max(0, waiting.untilMs - monotonicClock.nowMs());
+  return { untilAtMs, asked: waiting.isAsked, code: waiting.code };
+}
