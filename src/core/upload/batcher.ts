@@ -66,6 +66,14 @@ export class Batcher {
     }
   }
 
+  get openLines(): number {
+    return this.#open?.lines.length ?? 0;
+  }
+
+  get openBytes(): number {
+    return this.#open?.batchBytes ?? 0;
+  }
+
   /**
    * Takes the next line of the input. `pinned` keeps an open batch open whatever its size: an earlier run cut here
    * with other options, and its cut must be repeated to be recognised.

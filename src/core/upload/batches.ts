@@ -7,6 +7,7 @@ import { Lanes } from './lanes.js';
 import { type Prepared, prepareRecord } from './prepare.js';
 import type { Address, Placement } from './resume.js';
 import type { Batch, Cut, RejectedLine } from './types.js';
+import type { OpenLines } from './upload-memory.js';
 
 export type BatchesOptions = BatcherOptions & {
   /** Null sends every record byte for byte. */
@@ -23,6 +24,8 @@ export type BatchesOptions = BatcherOptions & {
   readonly recognises?: (candidate: Candidate) => Promise<boolean>;
   /** Told of each record that goes into a batch. */
   readonly onPrepared?: (prepared: Extract<Prepared, { ok: true }>) => void;
+  /** Waited for before the next record is read: until there is memory for what is open, and for a line like the last one. */
+  readonly hold?: (open: OpenLines, lastLineBytes: number) => Promise<void>;
 };
 
 /** Among records: batches that are open are cut here. A growing run has no end at which they would be. */
@@ -71,6 +74,7 @@ export async function* batchesOf(
     if (rejected === null) options.onPrepared?.(prepared);
     else await options.onRejected(rejected, prepared.candidate.line.parts);
     if (closed !== null) yield closed;
+    await options.hold?.(lanes.open, prepared.candidate.line.byteLength);
   }
   yield* lanes.closeAll();
 }

@@ -1,14 +1,18 @@
 /**
- * Brings one packed batch to a verdict: attempts with back-off, all of them through one gate, the same bytes each
- * time. Counts what it does. No clock of its own.
+ * Brings one packed batch to a verdict: attempts with back-off, as many at once as the limit allows, all of them through
+ * one gate, the same bytes each time. Counts what it does. No clock of its own.
  */
+import { type AdaptiveLimit, requestEndOf } from './adaptive-limit.js';
 import { DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_WAIT_MS } from './limits.js';
+import { RequestSlots } from './request-slots.js';
 import { backoffMs, type Pass, RetryGate } from './retry.js';
 import type { Attempt, Clock, PackedBatch, Sender } from './types.js';
 
 export type DeliveryOptions = {
   readonly sender: Sender;
   readonly clock: Clock;
+  /** Requests in flight; told how each of them ends. */
+  readonly limit: AdaptiveLimit;
   /** 0 inclusive to 1 exclusive. */
   readonly random: () => number;
   /** Attempts for one batch, the first included, 1 or more; default 5. */
@@ -23,6 +27,8 @@ export type DeliveryStatus = {
   readonly wireBytes: number;
   readonly retries: number;
   readonly inFlight: { readonly requests: number; readonly bytes: number };
+  /** Requests that may be in flight at the moment. */
+  readonly limit: number;
   /** While no request may start, or none is left but batches in a back-off of their own. */
   readonly waiting: Waiting | null;
 };
@@ -34,6 +40,18 @@ type Waiting = { readonly untilMs: number; readonly code: string; readonly isAsk
 export type GaveUp = { readonly outcome: 'gave_up'; readonly message: string };
 export type Verdict = Exclude<Attempt, { outcome: 'retry' }> | GaveUp;
 
+export type DeliveryEnds = {
+  /** Ends waiting: for a turn, for the gate, and between attempts. */
+  readonly halt: AbortSignal;
+  /** Ends the request under way as well. */
+  readonly signal: AbortSignal;
+  /** Told when an attempt starts: before the first the service knows nothing of the batch. */
+  readonly onAttempt?: () => void;
+};
+
+/** An attempt, and how long its batch has to wait by itself; null where the gate sees to that, or nothing is to be waited for. */
+type Tried = { readonly attempt: Attempt; readonly waitMs: number | null };
+
 type Retry = Extract<Attempt, { outcome: 'retry' }>;
 
 /** A wait asked for is prolonged by at most this, so that many clients do not return in one moment. */
@@ -42,6 +60,7 @@ const MAX_ASKED_JITTER_MS = 1_000;
 export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #gate: RetryGate;
+  readonly #slots: RequestSlots;
   readonly #maxAttempts: number;
   readonly #maxWaitMs: number;
   #requests = 0;
@@ -56,6 +75,7 @@ export class Delivery {
   constructor(options: DeliveryOptions) {
     this.#options = options;
     this.#gate = new RetryGate(options.clock);
+    this.#slots = new RequestSlots(options.limit);
     this.#maxAttempts = options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS;
     this.#maxWaitMs = options.maxWaitMs ?? DEFAULT_MAX_WAIT_MS;
   }
@@ -66,31 +86,41 @@ export class Delivery {
       wireBytes: this.#wireBytes,
       retries: this.#retries,
       inFlight: { requests: this.#inFlightRequests, bytes: this.#inFlightBytes },
+      limit: this.#options.limit.limit,
       waiting: this.#waiting(),
     };
   }
 
-  /**
-   * @param halt ends waiting between attempts
-   * @param signal ends the request under way as well
-   * @returns null when either signal came first
-   */
-  async deliver(packed: PackedBatch, halt: AbortSignal, signal: AbortSignal): Promise<Verdict | null> {
+  /** @returns null when either signal came first */
+  async deliver(packed: PackedBatch, ends: DeliveryEnds): Promise<Verdict | null> {
     for (let failures = 1; ; failures += 1) {
-      const pass = await unlessAborted(this.#gate.enter(halt));
-      if (pass === null) return null;
-      const attempt = await this.#sendOnce(packed, signal);
-      if (attempt.outcome !== 'retry') {
-        this.#gate.leave(pass, true, 0);
-        return attempt;
-      }
-      const waitMs = this.#retryLater(pass, attempt, failures);
-      if (signal.aborted) return null;
+      const tried = await this.#try(packed, failures, ends);
+      if (tried === null) return null;
+      const { attempt, waitMs } = tried;
+      if (attempt.outcome !== 'retry') return attempt;
+      if (ends.signal.aborted) return null;
       const gaveUp = this.#patienceLeft(attempt, failures);
       if (gaveUp !== null) return gaveUp;
       this.#retries += 1;
       if (waitMs === null) continue;
-      if (!(await this.#backOff(waitMs, attempt.code, halt))) return null;
+      if (!(await this.#backOff(waitMs, attempt.code, ends.halt))) return null;
+    }
+  }
+
+  /** One attempt, once it is its turn and the gate is open. The gate learns of its end before the next one's turn comes. */
+  async #try(packed: PackedBatch, failures: number, { halt, signal, onAttempt }: DeliveryEnds): Promise<Tried | null> {
+    const hasTurn = await unlessAborted(this.#slots.enter(halt).then(() => true));
+    if (hasTurn === null) return null;
+    try {
+      const pass = await unlessAborted(this.#gate.enter(halt));
+      if (pass === null) return null;
+      onAttempt?.();
+      const attempt = await this.#sendOnce(packed, signal);
+      if (attempt.outcome === 'retry') return { attempt, waitMs: this.#retryLater(pass, attempt, failures) };
+      this.#gate.leave(pass, true, 0);
+      return { attempt, waitMs: null };
+    } finally {
+      this.#slots.leave();
     }
   }
 
@@ -140,19 +170,20 @@ export class Delivery {
   }
 
   async #sendOnce(packed: PackedBatch, signal: AbortSignal): Promise<Attempt> {
+    const { sender, limit, clock } = this.#options;
+    const bytes = packed.bodyBytes;
+    const startedMs = clock.nowMs();
     this.#requests += 1;
     this.#inFlightRequests += 1;
-    this.#inFlightBytes += packed.bodyBytes;
-    let leftBytes = packed.bodyBytes;
-    try {
-      const attempt = await this.#options.sender.send(packed, signal);
-      if (attempt.outcome === 'retry') leftBytes = attempt.acceptedBytes ?? packed.bodyBytes;
-      return attempt;
-    } finally {
-      this.#inFlightRequests -= 1;
-      this.#inFlightBytes -= packed.bodyBytes;
-      this.#wireBytes += leftBytes;
-    }
+    this.#inFlightBytes += bytes;
+    limit.started();
+    const attempt = await sender.send(packed, signal);
+    const nowMs = clock.nowMs();
+    limit.ended({ end: requestEndOf(attempt), nowMs, latencyMs: nowMs - startedMs, bytes });
+    this.#inFlightRequests -= 1;
+    this.#inFlightBytes -= bytes;
+    this.#wireBytes += attempt.outcome === 'retry' ? (attempt.acceptedBytes ?? bytes) : bytes;
+    return attempt;
   }
 }
 

@@ -6,6 +6,7 @@
 import { Batcher, type BatcherOptions, type Candidate, type Pushed } from './batcher.js';
 import type { Address } from './resume.js';
 import type { Batch, Cut } from './types.js';
+import type { OpenLines } from './upload-memory.js';
 
 type Lane = {
   readonly batcher: Batcher;
@@ -57,6 +58,16 @@ export class Lanes {
     // The gap before a line that is left out is one before the next line as well.
     if (pushed.rejected === null) lane.hasGap = false;
     return pushed;
+  }
+
+  /** Lines that are in no closed batch yet, and their bytes. */
+  get open(): OpenLines {
+    const open = { lines: 0, bytes: 0 };
+    for (const { batcher } of [this.#free, ...this.#cuts]) {
+      open.lines += batcher.openLines;
+      open.bytes += batcher.openBytes;
+    }
+    return open;
   }
 
   /** Everything that is still open. */

@@ -1,21 +1,26 @@
 /**
- * Drives batches to a service: up to `concurrency` batches under way, another one read only when a slot is free
- * (memory is bounded by concurrency + 1 batches), refused batches split until the bad line stands alone. Reports come
- * in the order of the batches; the journal is written as each one is settled, so that a kill costs the requests in
+ * Drives batches to a service: as many requests as the limit allows, and two batches more under way, so that one is packed
+ * when a request ends; another one is read only then. Refused batches are split until the bad line stands alone. Reports
+ * come in the order of the batches; the journal is written as each one is settled, so that a kill costs the requests in
  * flight and nothing else (U3). No I/O, no clock of its own.
  */
 import type { PrlErrorCode } from '../errors.js';
-import { Delivery, type DeliveryOptions, type DeliveryStatus } from './delivery.js';
+import { AdaptiveLimit } from './adaptive-limit.js';
+import { Delivery, type DeliveryOptions, type DeliveryStatus, type Verdict } from './delivery.js';
 import { GATEWAY_REQUEST_BYTES } from './limits.js';
 import { canSplit, halve, type Refusal, rangeOf, rejectAll } from './split.js';
 import type { Batch, BatchRange, PackedBatch, Receipt, RejectedLine, SourceRange, UploadJournal } from './types.js';
+import { untilAborted } from './until-aborted.js';
+import type { BatchMemory, UploadMemory } from './upload-memory.js';
 
-export type UploaderOptions = DeliveryOptions & {
+export type UploaderOptions = Omit<DeliveryOptions, 'limit'> & {
   /** May reject once the signal is aborted; any other rejection ends the upload. */
   readonly pack: (batch: Batch, signal: AbortSignal) => Promise<PackedBatch>;
   readonly journal: UploadJournal;
-  /** Batches under way, 1 or more. */
-  readonly concurrency: number;
+  /** Requests in flight, 1 or more; `adaptive` finds between 1 and 8 what the service takes. */
+  readonly concurrency: number | 'adaptive';
+  /** Counts what batches hold; whoever reads the source waits for it there. Left out: nobody counts. */
+  readonly memory?: UploadMemory;
   /** Told of each stored request while its lines are still at hand, before it is counted; `--verify` hashes there. */
   readonly onStored?: (batch: Batch, receipt: Receipt) => void | Promise<void>;
   /** Told what a user should know and no failure is: a request larger than gateways take. One line each. */
@@ -36,7 +41,7 @@ export type UnsentRange = SourceRange & { readonly lines: number };
 /** Plain numbers for a view; a fresh object each time. `waiting.untilMs` is monotonic, of the clock given. */
 export type UploaderSnapshot = DeliveryStatus & {
   readonly sent: UploadTotals;
-  /** Read and not yet in a request: batches that are packed or wait for their turn. */
+  /** Read and not yet in a request: batches that are being packed, or wait for their turn. */
   readonly queued: { readonly episodes: number; readonly bytes: number };
   /** Lines that were handed over and got no verdict: in flight, or left so when the upload ended. They may be stored. */
   readonly unanswered: number;
@@ -74,14 +79,23 @@ export type UploadStop = {
   readonly code?: string;
 };
 
+/** Batches beside those in flight: one that is packed and waits, and one that is being packed. */
+const READ_AHEAD_BATCHES = 2;
+
 type Working = {
   readonly stored: { range: BatchRange; receipt: Receipt }[];
   readonly rejected: RejectedLine[];
   readonly unsent: UnsentRange[];
 };
 
+/** What the parts of one batch have in common. */
+type Settling = { readonly working: Working; readonly memory: BatchMemory | null; readonly signal: AbortSignal };
+
+type Delivered = { readonly verdict: Verdict; readonly range: BatchRange };
+
 export class Uploader {
   readonly #options: UploaderOptions;
+  readonly #limit: AdaptiveLimit;
   readonly #delivery: Delivery;
   /** Ends waiting, not requests: set by a stop, an exhausted batch, a fault or the caller. */
   readonly #halt = new AbortController();
@@ -98,7 +112,9 @@ export class Uploader {
 
   constructor(options: UploaderOptions) {
     this.#options = options;
-    this.#delivery = new Delivery(options);
+    const { concurrency } = options;
+    this.#limit = new AdaptiveLimit(concurrency === 'adaptive' ? {} : { fixed: concurrency });
+    this.#delivery = new Delivery({ ...options, limit: this.#limit });
   }
 
   snapshot(): UploaderSnapshot {
@@ -141,22 +157,22 @@ export class Uploader {
   }
 
   async #drain(batches: AsyncIterable<Batch>, signal: AbortSignal): Promise<void> {
-    const slots = new Set<Promise<void>>();
+    const underWay = new Set<Promise<void>>();
     let reported: Promise<void> = Promise.resolve();
     try {
       for await (const batch of untilAborted(batches, this.#halt.signal)) {
         const settling = this.#settle(batch, signal);
         reported = this.#reportAfter(reported, settling);
         reported.catch((error) => this.#halt.abort(error)); // awaited below; meanwhile nothing new starts
-        const slot: Promise<void> = settling.then(
-          () => void slots.delete(slot),
-          () => void slots.delete(slot),
+        const ended: Promise<void> = settling.then(
+          () => void underWay.delete(ended),
+          () => void underWay.delete(ended),
         );
-        slots.add(slot);
-        if (slots.size >= this.#options.concurrency) await Promise.race(slots);
+        underWay.add(ended);
+        while (underWay.size >= this.#limit.limit + READ_AHEAD_BATCHES) await Promise.race(underWay);
       }
     } finally {
-      await Promise.all(slots);
+      await Promise.all(underWay);
       await reported;
     }
   }
@@ -172,28 +188,26 @@ export class Uploader {
 
   async #settle(batch: Batch, signal: AbortSignal): Promise<Working> {
     const working: Working = { stored: [], rejected: [], unsent: [] };
-    await this.#settlePart(batch, working, signal);
+    const memory = this.#options.memory?.take(batch) ?? null;
+    try {
+      await this.#settlePart(batch, { working, memory, signal });
+    } finally {
+      memory?.release();
+    }
     return working;
   }
 
-  async #settlePart(batch: Batch, working: Working, signal: AbortSignal): Promise<void> {
-    if (this.#halt.signal.aborted) return leave(batch, working);
-    const packed = await this.#pack(batch);
-    if (packed === null) return leave(batch, working);
-    const range = rangeOf(batch, packed);
-    if (packed.bodyBytes > GATEWAY_REQUEST_BYTES) this.#options.onNotice?.(largeRequest(range, packed));
-    await this.#options.journal.planned(range);
-    this.#unanswered += range.lines;
-    const verdict = await this.#delivery.deliver(packed, this.#halt.signal, signal);
-    // Who gave up may have lost the answer to an attempt that was stored.
-    if (verdict !== null && verdict.outcome !== 'gave_up') this.#unanswered -= range.lines;
-    if (verdict === null) return leave(batch, working);
+  async #settlePart(batch: Batch, settling: Settling): Promise<void> {
+    const { working } = settling;
+    const delivered = this.#halt.signal.aborted ? null : await this.#deliver(batch, settling);
+    if (delivered === null) return leave(batch, working);
+    const { verdict, range } = delivered;
     switch (verdict.outcome) {
       case 'stored':
         return this.#store(batch, range, verdict.receipt, working);
       case 'refused':
-        if (!canSplit(batch, verdict)) return this.#reject(batch, verdict, packed, working);
-        for (const half of halve(batch)) await this.#settlePart(half, working, signal);
+        if (!canSplit(batch, verdict)) return this.#reject(batch, verdict, range, working);
+        for (const half of halve(batch)) await this.#settlePart(half, settling);
         return;
       case 'stop':
         this.#stop({
@@ -213,18 +227,52 @@ export class Uploader {
     }
   }
 
+  /** The body lives only in here: halves are packed when it is gone. Null when the upload was halted meanwhile. */
+  async #deliver(batch: Batch, { memory, signal }: Settling): Promise<Delivered | null> {
+    const leaveQueue = this.#enqueue(batch);
+    try {
+      const packed = await this.#pack(batch);
+      if (packed === null) return null;
+      memory?.packed(packed.bodyBytes);
+      const range = rangeOf(batch, packed);
+      if (packed.bodyBytes > GATEWAY_REQUEST_BYTES) this.#options.onNotice?.(largeRequest(range, packed));
+      await this.#options.journal.planned(range);
+      let isStarted = false;
+      const onAttempt = (): void => {
+        if (!isStarted) this.#unanswered += range.lines;
+        isStarted = true;
+        leaveQueue();
+      };
+      const verdict = await this.#delivery.deliver(packed, { halt: this.#halt.signal, signal, onAttempt });
+      // Who gave up may have lost the answer to an attempt that was stored.
+      if (verdict !== null && verdict.outcome !== 'gave_up') this.#unanswered -= range.lines;
+      return verdict === null ? null : { verdict, range };
+    } finally {
+      leaveQueue();
+    }
+  }
+
+  /** Counts a batch as queued until what it returns is called, once or more. */
+  #enqueue({ lines, batchBytes }: Batch): () => void {
+    let isQueued = true;
+    const count = (sign: 1 | -1): void => {
+      this.#queued.episodes += sign * lines.length;
+      this.#queued.bytes += sign * batchBytes;
+    };
+    count(1);
+    return () => {
+      if (isQueued) count(-1);
+      isQueued = false;
+    };
+  }
+
   /** Null when the upload was halted meanwhile. */
   async #pack(batch: Batch): Promise<PackedBatch | null> {
-    this.#queued.episodes += batch.lines.length;
-    this.#queued.bytes += batch.batchBytes;
     try {
       return await this.#options.pack(batch, this.#halt.signal);
     } catch (error) {
       if (this.#halt.signal.aborted) return null;
       throw error;
-    } finally {
-      this.#queued.episodes -= batch.lines.length;
-      this.#queued.bytes -= batch.batchBytes;
     }
   }
 
@@ -238,8 +286,8 @@ export class Uploader {
     working.stored.push({ range, receipt });
   }
 
-  async #reject(batch: Batch, refusal: Refusal, packed: PackedBatch, working: Working): Promise<void> {
-    const lines = rejectAll(batch, refusal, packed);
+  async #reject(batch: Batch, refusal: Refusal, range: BatchRange, working: Working): Promise<void> {
+    const lines = rejectAll(batch, refusal, range);
     // A batch without a usable receipt may be stored; not remembering it makes the next run ask again.
     if (refusal.code !== 'bad_receipt') for (const line of lines) await this.#options.journal.rejected(line);
     this.#rejectedCount += lines.length;
@@ -272,42 +320,4 @@ function largeRequest(range: BatchRange, { bodyBytes }: PackedBatch): string {
 
 function placeOf({ chunk, start, end, lines }: BatchRange): string {
   return `chunk ${chunk}, bytes ${start} to ${end} (${lines} ${lines === 1 ? 'line' : 'lines'})`;
-}
-
-/** Ends with the signal even while the source is waiting for more input, as standard input may for ever. */
-async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const iterator = source[Symbol.asyncIterator]();
-  let isWaiting = false;
-  try {
-    for (;;) {
-      if (signal.aborted) return;
-      const reading = iterator.next();
-      isWaiting = true;
-      const next = await orAborted(reading, signal);
-      if (next === 'aborted') {
-        reading.catch(() => {}); // its source is being abandoned
-        return;
-      }
-      isWaiting = false;
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    // Returning from a source that is still reading would wait for that read.
-    const returning = iterator.return?.();
-    if (isWaiting) returning?.catch(() => {});
-    else await returning;
-  }
-}
-
-/**
- * Not Promise.race with one promise for the abort: each race would leave its winner, a whole batch, reachable from that
- * promise for the length of the upload.
- */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | 'aborted'> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => resolve('aborted');
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

@@ -1,5 +1,6 @@
 /** What a delivery tells while nothing may start: until when, under which code, and whether the service named the time. */
 import { expect, test } from 'vitest';
+import { AdaptiveLimit } from '../../../src/core/upload/adaptive-limit.js';
 import { Delivery, type DeliveryStatus } from '../../../src/core/upload/delivery.js';
 import type { Clock } from '../../../src/core/upload/types.js';
 import { VirtualClock } from '../../helpers/clocks.js';
@@ -18,10 +19,10 @@ test('a batch that waits by itself, with nothing else in flight, is told as a wa
       return clock.sleep(ms, signal);
     },
   };
-  const delivery = new Delivery({ sender, clock: watched, random: () => 0.5 });
+  const delivery = new Delivery({ sender, clock: watched, limit: new AdaptiveLimit({ fixed: 1 }), random: () => 0.5 });
   const packed = { digest: 'd', format: 'episode', contentType: '', body: [], bodyBytes: 0, lineDigests: [] } as const;
   const never = new AbortController().signal;
-  await delivery.deliver(packed, never, never);
+  await delivery.deliver(packed, { halt: never, signal: never });
   expect(waits).toMatchObject([{ code: 'connection_refused', isAsked: false, untilMs: expect.any(Number) }]);
   expect(delivery.status().waiting).toBeNull();
 });
@@ -30,7 +31,7 @@ test('of a request that broke on the way, only what left counts as on the wire',
   const clock = new VirtualClock();
   const broken = { ...retryLater(null, 'connection_reset'), acceptedBytes: 40 };
   const sender = new ScriptedSender(clock, (_text, attempt) => (attempt === 1 ? broken : STORED));
-  const delivery = new Delivery({ sender, clock, random: () => 0 });
+  const delivery = new Delivery({ sender, clock, limit: new AdaptiveLimit({ fixed: 1 }), random: () => 0 });
   const packed = {
     digest: 'd',
     format: 'episode',
@@ -40,7 +41,7 @@ test('of a request that broke on the way, only what left counts as on the wire',
     lineDigests: [],
   } as const;
   const never = new AbortController().signal;
-  await delivery.deliver(packed, never, never);
+  await delivery.deliver(packed, { halt: never, signal: never });
   expect(delivery.status()).toMatchObject({ requests: 2, wireBytes: 140 });
 });
 
@@ -56,10 +57,10 @@ test('the wait after a probe that failed without a wish of the service is not on
       return clock.sleep(ms, signal);
     },
   };
-  const delivery = new Delivery({ sender, clock: watched, random: () => 0 });
+  const delivery = new Delivery({ sender, clock: watched, limit: new AdaptiveLimit({ fixed: 1 }), random: () => 0 });
   const packed = { digest: 'd', format: 'episode', contentType: '', body: [], bodyBytes: 0, lineDigests: [] } as const;
   const never = new AbortController().signal;
-  expect(await delivery.deliver(packed, never, never)).toMatchObject({ outcome: 'stored' });
+  expect(await delivery.deliver(packed, { halt: never, signal: never })).toMatchObject({ outcome: 'stored' });
   expect(waits).toMatchObject([
     { code: 'rate_limited', isAsked: true },
     { code: 'http_503', isAsked: false },

@@ -1,0 +1,90 @@
+/**
+ * What an upload holds in memory, against its budget (U7): lines of batches that are open, counted as they are read; and
+ * of each batch its lines and its body until it is settled, so that what is kept for a retry is inside. A body counts as
+ * large as it could become until it is packed: a batch on its way then never needs more than it holds, and only the
+ * reader waits.
+ */
+import { ByteBudget, type Share } from './byte-budget.js';
+import type { Batch } from './types.js';
+
+export type UploadMemoryOptions = {
+  readonly budgetBytes: number;
+  /** Bodies are slices of the lines, as without compression, and cost nothing of their own. */
+  readonly sharesLines: boolean;
+};
+
+/** Lines of batches that are not closed yet. */
+export type OpenLines = { readonly lines: number; readonly bytes: number };
+
+/** The memory of one batch. */
+export type BatchMemory = {
+  /** The body is there, and so large; that of an earlier attempt to send the same lines is gone. */
+  packed(bodyBytes: number): void;
+  release(): void;
+};
+
+/** A line beside its bytes: slices, ids, address, evidence, digest (resident memory of 300,000 lines of 100 bytes, Node 24). */
+const LINE_BYTES = 1280;
+/** Deflate stores what it cannot compress, in blocks that cost 5 bytes in 16 KiB or more; 1 in 1,000 is above that. */
+const GROWTH_RATIO = 1.001;
+/** The most of the budget that is kept for a line which is still to be read: after a huge one comes a small one. */
+const NEXT_LINE_SHARE = 1 / 8;
+/** Frame of a body, and the state of its compression. */
+const BODY_BYTES = 512 * 1024;
+
+export class UploadMemory {
+  readonly #budget: ByteBudget;
+  readonly #sharesLines: boolean;
+  readonly #reading: Share;
+
+  constructor({ budgetBytes, sharesLines }: UploadMemoryOptions) {
+    this.#budget = new ByteBudget(budgetBytes);
+    this.#sharesLines = sharesLines;
+    this.#reading = this.#budget.share();
+  }
+
+  get usage(): { readonly usedBytes: number; readonly budgetBytes: number; readonly peakBytes: number } {
+    const { usedBytes, budgetBytes, peakBytes } = this.#budget;
+    return { usedBytes, budgetBytes, peakBytes };
+  }
+
+  /**
+   * For the reader, before it reads on: waits until the lines of open batches fit, and another line as large as the last,
+   * which will be in memory before anybody knows its size. A reader that nobody else can make room for goes on all the
+   * same. Rejects with the reason of the signal.
+   */
+  hold({ lines, bytes }: OpenLines, lastLineBytes: number, signal: AbortSignal): Promise<void> {
+    const nextLineBytes = Math.min(lastLineBytes, this.#budget.budgetBytes * NEXT_LINE_SHARE);
+    return this.#reading.resize(this.#unpackedBytes(lines, bytes) + nextLineBytes, signal);
+  }
+
+  /** The reader holds nothing any more. */
+  endReading(): void {
+    this.#reading.release();
+  }
+
+  /** A closed batch, which the reader holds no longer. To be released once it is settled. */
+  take({ lines, batchBytes }: Batch): BatchMemory {
+    const share = this.#reading.split(this.#unpackedBytes(lines.length, batchBytes));
+    const linesBytes = lineCost(lines.length, batchBytes);
+    return {
+      packed: (bodyBytes) => share.settle(linesBytes + (this.#sharesLines ? BODY_BYTES : bodyBytes)),
+      release: () => share.release(),
+    };
+  }
+
+  #unpackedBytes(lines: number, bytes: number): number {
+    if (lines === 0) return 0;
+    const bodyBytes = this.#sharesLines ? 0 : Math.ceil(bytes * GROWTH_RATIO);
+    return lineCost(lines, bytes) + bodyBytes + BODY_BYTES;
+  }
+}
+
+/** Uncompressed bytes of a batch that fits into a budget together with its body, at least 1. */
+export function largestBatchBytes(budgetBytes: number): number {
+  return Math.max(1, Math.floor((budgetBytes - BODY_BYTES) / (1 + GROWTH_RATIO)));
+}
+
+function lineCost(lines: number, bytes: number): number {
+  return bytes + lines * LINE_BYTES;
+}
