@@ -90,11 +90,8 @@ class RunFollower {
   }
 
   async *events(): AsyncGenerator<FollowEvent, void> {
-    const { notices, damage, layout } = this.#run;
     const { untilFinished = false } = this.#options;
-    for (const message of notices) yield { type: 'notice', message };
-    // Of numbered chunks holes come at their place, and what cannot be read is tried again.
-    for (const one of layout === 'R3' ? [] : damage) yield { type: 'damage', damage: one };
+    yield* this.#tellFound();
     for (let isFirst = true; ; isFirst = false) {
       const wasEnding = this.#isEnding;
       yield* this.#followPath();
@@ -128,6 +125,14 @@ class RunFollower {
 
   get #evidence(): NonNullable<WriterWatch['evidence']> {
     return this.#writer.evidence ?? { state: 'unknown', reasons: [] };
+  }
+
+  /** What was found wrong when the run was opened. */
+  *#tellFound(): Generator<FollowEvent, void> {
+    const { notices, damage, layout } = this.#run;
+    for (const message of notices) yield { type: 'notice', message };
+    // Of numbered chunks holes come at their place, and what cannot be read is tried again.
+    for (const one of layout === 'R3' ? [] : damage) yield { type: 'damage', damage: one };
   }
 
   /** Whether the sweep told anything but how long an open line is. */
@@ -168,6 +173,7 @@ class RunFollower {
     this.#source = this.#sourceOf(run, 'start');
     this.#writer = new WriterWatch(run, this.#clock, this.#options.idleMs);
     yield { type: 'rewritten', file: '.', chunk: 0, reason: 'the path leads to another run' };
+    yield* this.#tellFound();
   }
 
   #sourceOf(run: Run, from: NonNullable<FollowOptions['from']>): FollowSource {

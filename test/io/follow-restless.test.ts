@@ -5,6 +5,9 @@ import { join, resolve } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { watchChild } from '../helpers/child.js';
 import { Following, openBelow } from '../helpers/following.js';
+import { seededRandom } from '../helpers/generated-run.js';
+import { episodeLine } from '../helpers/read-run.js';
+import { openWriter } from '../helpers/stream-folder.js';
 import { tempFolder } from '../helpers/temp-folder.js';
 
 const LINES = 2_000;
@@ -45,4 +48,36 @@ describe.each([
     }
     expect(openBelow(run)).toEqual([]);
   });
+});
+
+test("prl's own writer: lines in parts, given up lines, moved ones, small chunks sealed by its worker", async () => {
+  const run = tempFolder();
+  const stream = join(run, 'monitors/file/traces/stream');
+  mkdirSync(stream, { recursive: true });
+  const { writer } = await openWriter({ chunkBytes: 20_000, frameBytes: 4_096 }, stream);
+  const following = new Following(run, { untilFinished: true });
+  const random = seededRandom(7);
+  const below = (count: number): number => Math.floor(random() * count);
+  const pause = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, below(3)));
+  const kept: string[] = [];
+  for (let index = 0; index < 120; index += 1) {
+    const bytes = Buffer.from(episodeLine(String(index), '漢字🙂'.repeat(1 + below(900))).trimEnd());
+    const line = writer.openLine();
+    const isGivenUp = random() < 0.15;
+    const end = isGivenUp ? below(bytes.length) : bytes.length;
+    for (let at = 0, next = 0; at < end; at = next) {
+      next = Math.min(end, at + 1 + below(4_000));
+      line.write(bytes.subarray(at, next));
+      if (random() < 0.2) await pause();
+    }
+    if (isGivenUp) await line.abort();
+    else await line.commit();
+    if (!isGivenUp) kept.push(String(index));
+  }
+  await writer.close();
+  await following.ended;
+  expect(following.ids).toEqual(kept);
+  expect(following.damage).toEqual([]);
+  expect(following.all('rewritten')).toEqual([]);
+  expect(new Set(following.all('record').map(({ record }) => record.chunk)).size).toBeGreaterThan(10);
 });
