@@ -2,14 +2,15 @@
 import { Flags } from '@oclif/core';
 import { PrlError } from '../core/errors.js';
 import {
-  DEFAULT_CONCURRENCY,
+  DEFAULT_BUDGET_BYTES,
   DEFAULT_MAX_ATTEMPTS,
+  DEFAULT_MAX_WAIT_MS,
   DEFAULT_TARGET_BATCH_BYTES,
   MAX_BATCH_BYTES,
   MAX_CONCURRENCY,
 } from '../core/upload/limits.js';
 import { filterFlags } from './filter-flags.js';
-import { countFlag, screenFlags, sizeFlag, textFlag } from './flags.js';
+import { countFlag, durationFlag, rateFlag, screenFlags, sizeFlag, textFlag } from './flags.js';
 
 export const uploadFlags = {
   url: textFlag({
@@ -52,10 +53,9 @@ export const uploadFlags = {
   concurrency: countFlag({
     helpValue: '<n>',
     helpGroup: 'LIMITS',
-    default: DEFAULT_CONCURRENCY,
     min: 1,
     max: MAX_CONCURRENCY,
-    summary: 'Requests in flight.',
+    summary: 'Requests in flight. Default: between 1 and 8, as many as the service answers without slowing down.',
   }),
   batch: sizeFlag({
     helpGroup: 'LIMITS',
@@ -65,12 +65,29 @@ export const uploadFlags = {
     max: MAX_BATCH_BYTES,
     summary: 'Uncompressed bytes a request aims at.',
   }),
+  budget: sizeFlag({
+    helpGroup: 'LIMITS',
+    default: DEFAULT_BUDGET_BYTES,
+    min: 1024 * 1024,
+    summary: 'Everything held in memory: read, waiting, in flight, kept for a retry, being compressed.',
+  }),
+  bwlimit: rateFlag({
+    helpValue: '<rate>',
+    helpGroup: 'LIMITS',
+    min: 1024,
+    summary: 'Bytes of request bodies a second, all requests together, e.g. 10MiB/s. Default: no limit.',
+  }),
   'max-attempts': countFlag({
     helpValue: '<n>',
     helpGroup: 'LIMITS',
     default: DEFAULT_MAX_ATTEMPTS,
     min: 1,
     summary: 'Attempts for one request, the first included.',
+  }),
+  'max-wait': durationFlag({
+    helpGroup: 'LIMITS',
+    default: DEFAULT_MAX_WAIT_MS,
+    summary: 'Longest time the service may ask to wait; when it asks for more, the upload ends with status 5.',
   }),
   compress: Flags.option({ options: ['gzip', 'none'] as const })({
     helpGroup: 'LIMITS',

@@ -51,7 +51,7 @@ export function uploadLine(progress: UploadProgress, format: Format): string {
     format.size(progress.phase === 'plan' ? progress.plan.bytes : sent.bytes),
     bytesPerSecond === null ? '-' : format.rate(bytesPerSecond),
     `queue ${format.count(queued.episodes)} (${format.size(queued.bytes)})`,
-    `in flight ${inFlight.requests}`,
+    `in flight ${inFlight.requests}${inFlight.limit === null ? '' : ` of ${inFlight.limit}`}`,
     ...(progress.leftOut === null ? [] : [`left out ${format.count(progress.leftOut)}`]),
     `rejected ${format.count(progress.rejected.count)}`,
     `damaged ${format.count(progress.damaged)}`,

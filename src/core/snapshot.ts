@@ -41,7 +41,12 @@ export type UploadSnapshot = {
   readonly already: EpisodeTotals;
   /** Read and not yet in a request. */
   readonly queued: EpisodeTotals;
-  readonly inFlight: { readonly requests: number; readonly bytes: number };
+  readonly inFlight: {
+    readonly requests: number;
+    readonly bytes: number;
+    /** Requests that may be in flight at the moment; null before the first. */
+    readonly limit: number | null;
+  };
   /** With a run that is followed: what was read of it and is not stored yet, in lines and bytes as they travel. Null else. */
   readonly backlog: {
     readonly rows: number;

@@ -7,10 +7,12 @@ import type { RowSelector } from '../core/index/episode-row.js';
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
 import type { RunStamp } from '../core/stream/stamp.js';
 import { Backlog } from '../core/upload/backlog.js';
+import { DEFAULT_BUDGET_BYTES, DEFAULT_CONCURRENCY } from '../core/upload/limits.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { UploadTally } from '../core/upload/tally.js';
 import { Turns } from '../core/upload/turns.js';
 import type { Batch, PackedBatch, UploadJournal } from '../core/upload/types.js';
+import { UploadMemory } from '../core/upload/upload-memory.js';
 import { Uploader, type UploadResult } from '../core/upload/uploader.js';
 import type { VerifyResult } from '../core/upload/verify.js';
 import { monotonicClock } from './clock.js';
@@ -48,12 +50,16 @@ export type RunUploadOptions = {
   /** False sends every record byte for byte (`--no-stamp`). */
   readonly stamps: boolean;
   readonly context: Readonly<Record<string, string>>;
-  /** Requests in flight, 1 or more. */
-  readonly concurrency: number;
-  /** Uncompressed bytes of a request, 1 to 256 MiB. */
+  /** Requests in flight, 1 or more; `adaptive` finds between 1 and 8 what the service takes. */
+  readonly concurrency: number | 'adaptive';
+  /** Uncompressed bytes of a request, 1 to 256 MiB; less where the budget has no room for it. */
   readonly targetBytes: number;
+  /** Bytes held in memory: lines and bodies that are read, wait, or are in flight; default 256 MiB. */
+  readonly budgetBytes?: number;
   readonly compress: Compression;
   readonly maxAttempts: number;
+  /** Longest Retry-After that is waited for, in milliseconds; default 15 min. */
+  readonly maxWaitMs?: number;
   /** Send only what an earlier upload recorded as rejected. */
   readonly retriesRejected: boolean;
   /** Read the run's episodes back afterwards and compare; with a filter those that it selects. */
@@ -112,12 +118,15 @@ export class RunUpload {
   #indexRows: number | null = null;
   readonly #packing = new Turns(MAX_PACKING);
   readonly #backlog = new Backlog();
+  readonly #memory: UploadMemory;
   /** Null where the run is read as it is. */
   readonly #follower: UploadFollower | null;
 
   constructor(options: RunUploadOptions) {
     this.#options = options;
     this.#verification = options.verifies ? new RunVerification() : null;
+    const { budgetBytes = DEFAULT_BUDGET_BYTES, compress } = options;
+    this.#memory = new UploadMemory({ budgetBytes, sharesLines: compress === 'none' });
     const isFollowed = options.follows === true && canGrow(options.run);
     this.#follower = isFollowed
       ? new UploadFollower({ ...options, clock: monotonicClock, backlog: this.#backlog })
@@ -162,13 +171,15 @@ export class RunUpload {
         await verification?.expectSettled(this.#options.run, journal, stamp, signal);
       }
       this.#phase = 'send';
-      const { concurrency, maxAttempts } = this.#options;
+      const { concurrency, maxAttempts, maxWaitMs } = this.#options;
       this.#uploader = new Uploader({
         sender,
         clock: monotonicClock,
         random: Math.random,
         concurrency,
+        memory: this.#memory,
         maxAttempts,
+        ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
         journal: journal ?? NO_JOURNAL,
         pack: (batch, halt) => this.#pack(batch, halt),
         onStored: (batch, receipt) => verification?.expectBatch(batch, receipt.uploadId),
@@ -177,6 +188,7 @@ export class RunUpload {
       });
       const batches = prepared.source.batches(AbortSignal.any([signal, leaving.signal]));
       const result = await this.#uploader.run(batches, signal);
+      this.#memory.endReading();
       for (const line of result.rejected) tally.reject(line);
       const verified = isWhole(result) ? await this.#readBack(signal) : null;
       this.#phase = 'done';
@@ -222,6 +234,7 @@ export class RunUpload {
       uploader: this.#uploader?.snapshot() ?? null,
       follower: this.#follower,
       backlog: this.#backlog,
+      memory: this.#memory,
       verify: this.#verification?.progress ?? null,
       indexRows: this.#indexRows,
     });
@@ -259,7 +272,8 @@ export class RunUpload {
       isRetry: retriesRejected,
       filter,
       tally,
-      targetBytes,
+      memory: this.#memory,
+      targetBytes: this.#memory.fitBatch(targetBytes, onNotice),
       onNotice,
       onKept,
     });
@@ -283,7 +297,8 @@ export class RunUpload {
     if (this.#verification === null) return null;
     this.#phase = 'verify';
     const { access, concurrency, onNotice } = this.#options;
-    const verified = await this.#verification.readBack(access, concurrency, signal);
+    const atOnce = concurrency === 'adaptive' ? DEFAULT_CONCURRENCY : concurrency;
+    const verified = await this.#verification.readBack(access, atOnce, signal);
     if (verified.superseded > 0) {
       onNotice(
         `another upload has stored ${verified.superseded} of the episodes anew; this run's were found, their bytes cannot be read any more`,

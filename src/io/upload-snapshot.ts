@@ -2,6 +2,7 @@
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
 import type { Backlog } from '../core/upload/backlog.js';
 import type { UploadTally } from '../core/upload/tally.js';
+import type { UploadMemory } from '../core/upload/upload-memory.js';
 import type { UploaderSnapshot } from '../core/upload/uploader.js';
 import { monotonicClock } from './clock.js';
 import type { RecordFilter } from './record-filter.js';
@@ -24,6 +25,7 @@ export type SnapshotParts = {
   /** Null where the run is read as it is. */
   readonly follower: UploadFollower | null;
   readonly backlog: Backlog;
+  readonly memory: UploadMemory;
   readonly verify: UploadSnapshot['verify'];
   /** Rows of the index of the run, about; null when there is none. */
   readonly indexRows: number | null;
@@ -32,7 +34,8 @@ export type SnapshotParts = {
 const NOTHING_SENT = { episodes: 0, bytes: 0, wireBytes: 0, requests: 0 };
 
 export function snapshotOf(parts: SnapshotParts): UploadSnapshot {
-  const { options, phase, prepared, uploader, follower, backlog } = parts;
+  const { options, phase, prepared, uploader, follower, backlog, memory } = parts;
+  const { usedBytes, budgetBytes } = memory.usage;
   const tally = prepared?.tally;
   return {
     run: options.name,
@@ -45,9 +48,9 @@ export function snapshotOf(parts: SnapshotParts): UploadSnapshot {
     sent: uploader?.sent ?? NOTHING_SENT,
     already: tally?.already ?? { episodes: 0, bytes: 0 },
     queued: uploader?.queued ?? { episodes: 0, bytes: 0 },
-    inFlight: uploader?.inFlight ?? { requests: 0, bytes: 0 },
+    inFlight: { ...(uploader?.inFlight ?? { requests: 0, bytes: 0 }), limit: uploader?.limit ?? null },
     backlog: follower === null ? null : { ...backlog.totals(monotonicClock.nowMs()), writer: follower.writer },
-    budget: null,
+    budget: { usedBytes, budgetBytes },
     retries: uploader?.retries ?? 0,
     waiting: waitingOf(uploader?.waiting ?? null),
     verify: parts.verify,

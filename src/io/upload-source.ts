@@ -12,6 +12,7 @@ import { prepareRecord } from '../core/upload/prepare.js';
 import { merged } from '../core/upload/resume.js';
 import type { UploadTally } from '../core/upload/tally.js';
 import type { Batch, Clock, RejectedLine, SettledRange } from '../core/upload/types.js';
+import type { UploadMemory } from '../core/upload/upload-memory.js';
 import type { SkipRange } from './chunk-reader.js';
 import { EpisodeIds } from './episode-ids.js';
 import type { Journal } from './journal.js';
@@ -36,6 +37,8 @@ export type UploadSourceOptions = Pick<BatchesOptions, 'targetBytes'> & {
   /** Chooses what is sent, of a run that is then read whole; null sends everything. */
   readonly filter: RecordFilter | null;
   readonly tally: UploadTally;
+  /** Waited for before each line is read. */
+  readonly memory: UploadMemory;
   /** Told of each line that an earlier upload stored, where the line is read again: recognised, or seen by a filter. */
   readonly onKept: (candidate: Candidate) => void;
   readonly onNotice: (message: string) => void;
@@ -74,7 +77,7 @@ export class UploadSource {
 
   /** @throws PrlError `PRL_ERR_USAGE` for a bad batch size; an abort ends it with the signal's reason */
   async *batches(signal: AbortSignal): AsyncGenerator<Batch> {
-    const { stamp, journal, backlog, clock, isRetry, filter, tally, targetBytes, onNotice } = this.#options;
+    const { stamp, journal, backlog, clock, isRetry, filter, tally, memory, targetBytes, onNotice } = this.#options;
     const batches = batchesOf(this.#records(signal), {
       stamp,
       ...(targetBytes === undefined ? {} : { targetBytes }),
@@ -97,6 +100,7 @@ export class UploadSource {
         this.#ids.add(candidate.episodeId);
         backlog?.add(candidate.line.byteLength, clock.nowMs());
       },
+      hold: (open, lastLineBytes) => memory.hold(open, lastLineBytes, signal),
     });
     for await (const batch of batches) {
       backlog?.cut(batch, clock.nowMs());

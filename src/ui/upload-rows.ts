@@ -93,6 +93,7 @@ function queueRow({ progress, format, glyphs }: UploadRowsOptions): ViewRow {
   const { queued, inFlight, budget, queueHistory } = progress;
   const perRequest = inFlight.requests === 0 ? 0 : inFlight.bytes / inFlight.requests;
   const flying = inFlight.requests === 0 ? '0' : `${inFlight.requests} ${glyphs.times} ${format.size(perRequest)}`;
+  const limit = inFlight.limit === null ? '' : `limit ${inFlight.limit}`;
   const held = budget === null ? '' : `budget ${format.size(budget.usedBytes)} / ${format.size(budget.budgetBytes)}`;
   return {
     key: 'queue',
@@ -103,6 +104,7 @@ function queueRow({ progress, format, glyphs }: UploadRowsOptions): ViewRow {
       { text: format.size(queued.bytes), priority: 7, gap: 2 },
       { text: sparkline(queueHistory, 10, glyphs), priority: 3, gap: 2 },
       { text: `in flight ${flying}`, priority: 9, gap: 3 },
+      { text: limit, priority: 2, gap: 2, tone: 'quiet' },
       { text: held, priority: 5, gap: 3 },
     ],
   };

@@ -105,7 +105,7 @@ describe('plain lines', () => {
     const snapshot = snapshotWith({
       sent: { episodes: 412, bytes: 961 * MIB, wireBytes: 200 * MIB, requests: 30 },
       queued: { episodes: 41, bytes: 93 * MIB },
-      inFlight: { requests: 4, bytes: 120 * MIB },
+      inFlight: { requests: 4, bytes: 120 * MIB, limit: null },
       retries: 1,
     });
     expect(uploadLine({ ...snapshot, ...derived }, format)).toBe(

@@ -16,7 +16,7 @@ export function snapshotWith(change: Partial<UploadSnapshot>): UploadSnapshot {
     sent: { episodes: 614, bytes: 1_524_713_390, wireBytes: 331_459_432, requests: 50 },
     already: { episodes: 0, bytes: 0 },
     queued: { episodes: 38, bytes: 87 * MIB },
-    inFlight: { requests: 4, bytes: 120 * MIB },
+    inFlight: { requests: 4, bytes: 120 * MIB, limit: 6 },
     backlog: null,
     budget: { usedBytes: 212 * MIB, budgetBytes: 256 * MIB },
     retries: 3,

@@ -36,7 +36,7 @@ describe('widths', () => {
       ` reverse-text-rl  →  http://127.0.0.1:8787  run rl-7f3a (team none)${' '.repeat(43)}prl 0.1.0`,
       ' plan    1,000 episodes   2.31 GiB in 1 chunk, 1 still growing',
       ` send    ${'█'.repeat(24)}▌${' '.repeat(15)}  614 / 1,000   1.42 GiB   41.8 MiB/s   eta 0:22`,
-      '         queue 38 episodes  87 MiB  ▂▃▄▆▇█▇▆▄▃   in flight 4 × 30 MiB   budget 212 MiB / 256 MiB',
+      '         queue 38 episodes  87 MiB  ▂▃▄▆▇█▇▆▄▃   in flight 4 × 30 MiB  limit 6   budget 212 MiB / 256 MiB',
       '         wire 9.10 MiB/s (4.6× smaller)   retries 3',
       ' verify  –',
       ` rejected 1 (duplicate_trace_id)   damaged 0${' '.repeat(64)}Ctrl-C stop`,

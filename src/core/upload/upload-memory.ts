@@ -48,6 +48,17 @@ export class UploadMemory {
     return { usedBytes, budgetBytes, peakBytes };
   }
 
+  /** The bytes a batch may aim at: a batch and its body fit into the budget together, so that only a line can be above it. */
+  fitBatch(targetBytes: number, onNotice: (message: string) => void): number {
+    const { budgetBytes } = this.#budget;
+    const largest = Math.max(1, Math.floor((budgetBytes - BODY_BYTES) / (1 + GROWTH_RATIO)));
+    if (targetBytes <= largest) return targetBytes;
+    onNotice(
+      `requests aim at ${largest} bytes, not at ${targetBytes}: a budget of ${budgetBytes} has no room for more`,
+    );
+    return largest;
+  }
+
   /**
    * For the reader, before it reads on: waits until the lines of open batches fit, and another line as large as the last,
    * which will be in memory before anybody knows its size. A reader that nobody else can make room for goes on all the
@@ -78,11 +89,6 @@ export class UploadMemory {
     const bodyBytes = this.#sharesLines ? 0 : Math.ceil(bytes * GROWTH_RATIO);
     return lineCost(lines, bytes) + bodyBytes + BODY_BYTES;
   }
-}
-
-/** Uncompressed bytes of a batch that fits into a budget together with its body, at least 1. */
-export function largestBatchBytes(budgetBytes: number): number {
-  return Math.max(1, Math.floor((budgetBytes - BODY_BYTES) / (1 + GROWTH_RATIO)));
 }
 
 function lineCost(lines: number, bytes: number): number {
