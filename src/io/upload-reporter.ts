@@ -1,0 +1,115 @@
+/**
+ * Tells how an upload stands, ten times a second at most and only what changed, to a producer whose event loop is its
+ * own; and when everything before a place is settled. Looks, and is never called by the upload.
+ */
+import { openRun } from './run.js';
+import type { RunUpload } from './run-upload.js';
+import type { ChunkSettlement, UploadSettlement } from './settlement.js';
+import type { FromUpload, StreamEnd, UploadBeginning, UploadProgress } from './upload-messages.js';
+
+const REPORT_MS = 100;
+
+export type UploadReporterOptions = {
+  /** Of the run. */
+  readonly path: string;
+  readonly tell: (message: FromUpload) => void;
+};
+
+export class UploadReporter {
+  readonly #path: string;
+  readonly #tell: (message: FromUpload) => void;
+  readonly #awaited = new Map<number, StreamEnd>();
+  readonly #timer: NodeJS.Timeout;
+  #upload: RunUpload | null = null;
+  #hasBegun = false;
+  readonly #toldChunks = new Map<number, string>();
+  #told = '';
+  #looking: Promise<void> | null = null;
+
+  constructor({ path, tell }: UploadReporterOptions) {
+    this.#path = path;
+    this.#tell = tell;
+    this.#timer = setInterval(() => void this.#look(), REPORT_MS);
+  }
+
+  /** Tells with what the work of this process begins; once. */
+  begin(beginning: UploadBeginning): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.#tell({ type: 'begun', beginning });
+  }
+
+  /** From now on this upload of the run is told of. */
+  watch(upload: RunUpload): void {
+    this.#upload = upload;
+  }
+
+  tellWhenSettled(id: number, place: StreamEnd): void {
+    this.#awaited.set(id, place);
+    void this.#look();
+  }
+
+  /** Tells once more, and no more after that. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#looking;
+    await this.#look();
+  }
+
+  /** One look at a time. */
+  #look(): Promise<void> {
+    this.#looking ??= this.#report().finally(() => {
+      this.#looking = null;
+    });
+    return this.#looking;
+  }
+
+  async #report(): Promise<void> {
+    const settlement = this.#upload?.settlement() ?? null;
+    if (settlement !== null) this.#tellProgress(settlement);
+    for (const [id, place] of this.#awaited) {
+      if (!(await this.#isSettled(place, settlement?.chunks ?? []))) continue;
+      this.#awaited.delete(id);
+      this.#tell({ type: 'passed', id });
+    }
+  }
+
+  #tellProgress(settlement: UploadSettlement): void {
+    this.begin({ ...settlement.known, left: null });
+    const progress = this.#progressOf(settlement);
+    const text = JSON.stringify(progress);
+    if (text === this.#told) return;
+    // Without chunks, which are in it once only.
+    this.#told = JSON.stringify({ ...progress, chunks: [] });
+    this.#tell({ type: 'progress', progress });
+  }
+
+  #progressOf({ chunks, unanswered }: UploadSettlement): UploadProgress {
+    const { sent, backlog, retries, inFlight, waiting, rejected } = (this.#upload as RunUpload).snapshot();
+    const changed = chunks.filter((chunk) => this.#toldChunks.get(chunk.chunk) !== JSON.stringify(chunk));
+    for (const chunk of changed) this.#toldChunks.set(chunk.chunk, JSON.stringify(chunk));
+    return {
+      chunks: changed,
+      unanswered,
+      backlogRecords: backlog?.rows ?? 0,
+      requests: sent.requests,
+      wireBytes: sent.wireBytes,
+      retries,
+      inFlightRequests: inFlight.requests,
+      waiting,
+      lastRejectedCode: rejected.lastCode,
+    };
+  }
+
+  /** Whether every line that ends at the place or before is settled. */
+  async #isSettled({ chunk, offset }: StreamEnd, chunks: readonly ChunkSettlement[]): Promise<boolean> {
+    const ends = new Map(chunks.map((one) => [one.chunk, one.endBytes]));
+    if ((ends.get(chunk) ?? 0) < offset) return false;
+    const run = await openRun(this.#path).catch(() => null); // not there yet, or away for the moment
+    if (run === null) return offset === 0;
+    return run.files.every((file) => {
+      const bytes = file.uncompressedBytes ?? file.sizeBytes;
+      return file.chunk >= chunk || (ends.get(file.chunk) ?? 0) >= bytes;
+    });
+  }
+}
