@@ -64,9 +64,17 @@ export class FollowedStream implements FollowSource {
     }
   }
 
+  /** Chunks behind an open line, which the sweeps left to be gone on with, are told too. */
   async *finish(): AsyncGenerator<FollowEvent, void> {
+    do {
+      const current = this.#current;
+      this.#current = null;
+      if (current !== null) {
+        yield* current.sweep();
+        yield* current.finish();
+      }
+    } while (yield* this.#next(yield* this.#list()));
     for (const chunk of this.#refused) yield* chunk.finish();
-    if (this.#current !== null) yield* this.#current.finish();
     await this.close();
   }
 
@@ -134,6 +142,7 @@ export class FollowedStream implements FollowSource {
 
   #follow({ chunk, plain, sealed }: ChunkNames, start: FollowedChunkOptions['start']): FollowedChunk {
     const plainName = plain ?? (sealed as string).slice(0, -'.zst'.length);
+    // Plain before sealed, whatever was listed (R-CHK-5).
     const names = { chunk, plain: plainName, sealed: null };
     const locate = async (): Promise<FileCollector> => {
       const files = new FileCollector(this.#context.root);

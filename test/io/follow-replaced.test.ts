@@ -145,7 +145,7 @@ describe('R1: one file a step, of which none is held open', () => {
     expect(following.ids).toEqual(['a', 'c', 'd', 'b']);
   });
 
-  test('R36, T4: a reused inode of a file that was let go starts at zero', async () => {
+  test('R36, T4: a reused inode of a file that was let go starts at zero', async ({ skip }) => {
     const steps = Array.from({ length: 12 }, (_, step) => step);
     const run = writeTree(tempFolder(), Object.fromEntries(steps.map((step) => [fileOf(step), lines(`s${step}`)])));
     const following = new StepwiseFollowing(run);
@@ -153,11 +153,11 @@ describe('R1: one file a step, of which none is held open', () => {
     const path = join(run, fileOf(0));
     const { ino } = statSync(path);
     let isReused = false;
-    // The file system gives the freed inode out again soon, if not at once.
     for (let attempt = 0; attempt < 1_000 && !isReused; attempt += 1) {
       remake(path, lines('new1', 'new2', 'new3'));
       isReused = statSync(path).ino === ino;
     }
+    skip(!isReused, 'this file system does not give an inode out again');
     await following.look();
     await following.look();
     expect(following.ids.slice(12)).toEqual(['new1', 'new2', 'new3']);

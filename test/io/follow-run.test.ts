@@ -59,6 +59,19 @@ describe('ending', () => {
     expect(openBelow(run)).toEqual([]);
   });
 
+  test('told that nothing more comes: the chunks behind an open line are told too', async () => {
+    const run = writeTree(tempFolder(), { [FIRST]: lines('a', 'b').slice(0, -9), [SECOND]: lines('c').slice(0, -1) });
+    const ending = new AbortController();
+    const following = new Following(run, { ends: ending.signal });
+    await following.until((told) => told.all('caught-up').length > 0);
+    expect(following.ids).toEqual(['a']);
+    ending.abort();
+    await following.ended;
+    expect(following.ids).toEqual(['a', 'c']);
+    expect(following.damage).toEqual([['torn', 0, lines('a').length]]);
+    expect(openBelow(run)).toEqual([]);
+  });
+
   test('an aborted signal opens nothing', async () => {
     const run = writeTree(tempFolder(), { [FIRST]: lines('a') });
     const signal = AbortSignal.abort(new Error('early'));
