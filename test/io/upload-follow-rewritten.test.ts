@@ -191,7 +191,7 @@ test.each([1, 2])(
     // Killed, in effect, every now and then: what is begun again knows only what the journal does.
     let outcome = null;
     for (let round = 0; outcome === null || outcome.interrupted; round += 1) {
-      const upload = await start({ root, targetBytes: 4_000, lingerMs: 0, concurrency: 3 });
+      const upload = await start({ root, targetBytes: 4_000, lingerMs: 0, concurrency: 3, maxAttempts: 20 });
       const isLast = round === 4;
       if (!isLast) {
         await upload.untilSent(20);
