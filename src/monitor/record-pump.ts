@@ -4,10 +4,9 @@
  * of the event loop lies one slice, however many calls wait (R-REC-2). Writing overlaps with the encoding that follows.
  */
 import { encodeParts } from '../core/encode/drivers.js';
-import { EncodeError } from '../core/encode/encode-error.js';
+import { refusalOf } from '../core/encode/encode-error.js';
 import type { RecordEncoder } from '../core/encode/record-encoder.js';
 import type { Slices } from '../core/encode/slices.js';
-import { messageOf, PrlError } from '../core/errors.js';
 import type { RecordPlace, StreamLine } from '../io/stream-types.js';
 import { Fifo } from './fifo.js';
 import type { LogCall } from './log-call.js';
@@ -104,16 +103,15 @@ export class RecordPump {
       lane = await job.lane();
       await this.#write(job, index, lane);
     } catch (error) {
-      // What is thrown by an object while it is read is a fault of that object, not of the file.
-      const isOfFile = error instanceof PrlError && !(error instanceof EncodeError);
-      if (isOfFile) call.endFailed(error);
-      else call.endRefused(index, refusalOf(error));
+      const refusal = refusalOf(error);
+      if (refusal === null) call.endFailed(error);
+      else call.endRefused(index, refusal);
       this.#settleIfOver(call, lane);
     }
   }
 
   async #write(job: RecordJob, index: number, lane: RecordLane): Promise<void> {
-    const value = await this.#inSlices(job.prepare(job.call.records[index]));
+    const value = await this.#slices.run(job.prepare(job.call.records[index]));
     const line = lane.openLine();
     try {
       await this.#encode(value, lane, line);
@@ -147,7 +145,7 @@ export class RecordPump {
   async #index({ job, index, lane, value }: InFlight, place: RecordPlace): Promise<void> {
     const line = lane.nextLine();
     try {
-      lane.addRow(await this.#inSlices(lane.rowSteps(value, { ...place, line })));
+      lane.addRow(await this.#slices.run(lane.rowSteps(value, { ...place, line })));
     } catch (error) {
       job.call.fail(error);
     }
@@ -160,20 +158,4 @@ export class RecordPump {
     const saved = lane === null ? Promise.resolve() : lane.saved();
     void saved.catch((error: unknown) => call.fail(error)).then(() => call.settle());
   }
-
-  async #inSlices<R>(steps: Generator<void, R, void>): Promise<R> {
-    for (let step = steps.next(); ; step = steps.next()) {
-      if (step.done === true) return step.value;
-      if (this.#slices.isOver()) await this.#slices.giveBack();
-    }
-  }
-}
-
-function refusalOf(error: unknown): EncodeError {
-  if (error instanceof EncodeError) return error;
-  return new EncodeError(
-    '',
-    `reading it failed with ${messageOf(error)}`,
-    'log plain data, without getters that throw',
-  );
 }

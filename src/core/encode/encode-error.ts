@@ -1,5 +1,5 @@
 /** Why a value has no JSON text: the path to what cannot be represented, and what it is. */
-import { PrlError } from '../errors.js';
+import { messageOf, PrlError } from '../errors.js';
 
 export class EncodeError extends PrlError {
   /** From the value that was to be encoded: `traces[0].nodes[3].message.content`; empty for that value itself. */
@@ -9,6 +9,17 @@ export class EncodeError extends PrlError {
     super('PRL_ERR_REJECTED', `${path === '' ? 'the value' : path} cannot be written as JSON: ${reason}`, { hint });
     this.path = path;
   }
+}
+
+/**
+ * Why a record is refused, by what was thrown while it was written; null when that is no fault of the record, as a full
+ * disk. What an object throws while it is read is a fault of that object.
+ */
+export function refusalOf(error: unknown): EncodeError | null {
+  if (error instanceof EncodeError) return error;
+  if (error instanceof PrlError) return null;
+  const message = `reading it failed with ${messageOf(error)}`;
+  return new EncodeError('', message, 'log plain data, without getters that throw');
 }
 
 /** A step of a path: the name of a member, or the position of an element. */

@@ -21,4 +21,12 @@ export class Slices {
     await this.#pace.giveBack();
     this.#endAtMs = this.#pace.nowMs() + this.#pace.sliceMs;
   }
+
+  /** Takes steps to their end, with turns for the loop in between. */
+  async run<R>(steps: Generator<void, R, void>): Promise<R> {
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done === true) return step.value;
+      if (this.isOver()) await this.giveBack();
+    }
+  }
 }
