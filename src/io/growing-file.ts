@@ -131,7 +131,7 @@ export class GrowingFile {
 }
 
 /** Where the last line begins; the size of the file when that ends in an LF, or is empty. */
-async function findLastLineStart(handle: FileHandle, size: number): Promise<number> {
+export async function findLastLineStart(handle: FileHandle, size: number): Promise<number> {
   const block = Buffer.allocUnsafe(Math.min(BLOCK_BYTES, size));
   // The first look is at one byte: usually it is an LF.
   for (let end = size, length = 1; end > 0; length = BLOCK_BYTES) {

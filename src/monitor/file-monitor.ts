@@ -3,7 +3,7 @@
  * so that the dashboard, the Python library and prl read them as their own. Calls only queue; one pump works on them in
  * slices of the event loop, which belongs to whoever logs.
  */
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { RecordEncoder } from '../core/encode/record-encoder.js';
 import { EPISODE_RULES } from '../core/encode/record-rules.js';
 import { Slices } from '../core/encode/slices.js';
@@ -24,6 +24,10 @@ import { type RecordJob, RecordPump } from './record-pump.js';
 /** Buffers of the encoder that makes rows of annotations; they are small and copied at once. */
 const ROW_SLOTS = 2;
 
+/** Where the files lie in a run (spec 01 section 3). */
+const TRACES = 'monitors/file/traces';
+const METRICS = 'monitors/file/metrics.jsonl';
+
 /** Names that a notice spells out. */
 const MAX_NAMED = 5;
 
@@ -37,7 +41,8 @@ type Opened = {
 type RecordWork = Omit<RecordJob, 'call'> & Pick<LogCallOptions, 'counts' | 'idKey'>;
 
 export class FileMonitor {
-  readonly #traces: string;
+  /** Absolute. */
+  readonly runDirectory: string;
   readonly #settings: MonitorSettings;
   readonly #episodes: RecordLane;
   readonly #metrics: MetricsFile;
@@ -51,8 +56,8 @@ export class FileMonitor {
   #rowEncoder: RecordEncoder | null = null;
   #ending: Promise<void> | null = null;
 
-  private constructor(traces: string, settings: MonitorSettings, { encoder, episodes, metrics }: Opened) {
-    this.#traces = traces;
+  private constructor(runDirectory: string, settings: MonitorSettings, { encoder, episodes, metrics }: Opened) {
+    this.runDirectory = resolve(runDirectory);
     this.#settings = settings;
     this.#episodes = episodes;
     this.#metrics = metrics;
@@ -69,19 +74,17 @@ export class FileMonitor {
   static async open(runDirectory: string, options: FileMonitorOptions = {}): Promise<FileMonitor> {
     const given = settingsOf(options);
     const settings = { ...given, onNotice: guarded(given.onNotice) };
-    const directory = join(runDirectory, 'monitors/file');
-    const traces = join(directory, 'traces');
     const encoder = new RecordEncoder(wasmModule('encoder'), { floatDecimals: settings.floatDecimals });
     // The encoder writes floats as the models declare them, so rows must read them so.
     const indexer = new RecordIndexer({ rules: 'record' });
-    const episodes = await RecordLane.open(join(traces, 'stream'), settings, {
+    const episodes = await RecordLane.open(join(runDirectory, TRACES, 'stream'), settings, {
       holds: 'episodes',
       model: EPISODE_RULES,
       rowSteps: (episode, place) => indexer.steps(episode, place),
     });
     try {
-      const metrics = await MetricsFile.open(join(directory, 'metrics.jsonl'));
-      return new FileMonitor(traces, settings, { encoder, episodes, metrics });
+      const metrics = await MetricsFile.open(join(runDirectory, METRICS));
+      return new FileMonitor(runDirectory, settings, { encoder, episodes, metrics });
     } catch (error) {
       await episodes.leave().catch(() => {}); // the first failure is the one to tell
       throw error;
@@ -239,7 +242,7 @@ export class FileMonitor {
     let lane = this.#annotations.get(producer);
     if (lane === undefined) {
       this.#rowEncoder ??= new RecordEncoder(wasmModule('encoder'), { slots: ROW_SLOTS });
-      lane = RecordLane.open(join(this.#traces, 'annotations', producer), this.#settings, {
+      lane = RecordLane.open(join(this.runDirectory, TRACES, 'annotations', producer), this.#settings, {
         holds: 'annotations',
         model: UPDATE_RULES,
         rowSteps: updateRows(this.#rowEncoder),
