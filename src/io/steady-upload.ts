@@ -136,12 +136,13 @@ export class SteadyUpload {
   }
 
   #open(run: Run): RunUpload {
-    const { leftUpTo: _leftUpTo, ...job } = this.#job;
+    const { leftUpTo: _leftUpTo, fallbackRunId, ...job } = this.#job;
     return new RunUpload({
       ...job,
       run,
       name: nameRun(run),
-      environmentRunId: null,
+      runId: null,
+      environmentRunId: fallbackRunId,
       stamps: true,
       context: {},
       maxAttempts: Number.POSITIVE_INFINITY,

@@ -15,8 +15,8 @@ export type UploadJob = {
   /** Travels through the channel alone; the key is in no argument, file or message that anybody prints. */
   readonly access: ServiceAccess;
   readonly serviceName: string;
-  /** What the records are filed under; null: their own run. */
-  readonly runId: string | null;
+  /** What records are filed under that name no run; null where all of them do. */
+  readonly fallbackRunId: string | null;
   readonly concurrency: number | 'adaptive';
   readonly targetBytes: number;
   /** Bytes that the process may hold. */

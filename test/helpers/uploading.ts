@@ -38,7 +38,7 @@ export class Uploading {
       path: root,
       access: accessTo(url),
       serviceName: 'one service',
-      runId: null,
+      fallbackRunId: null,
       concurrency: 2,
       targetBytes: 1_000_000,
       budgetBytes: 64_000_000,
