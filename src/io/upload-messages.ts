@@ -47,13 +47,13 @@ export type UploadBeginning = {
   readonly left: number | null;
 };
 
-/** Of this process, except that `chunks` hold what every upload of the run settled. */
 export type UploadProgress = {
-  /** Those that changed since the last message. */
+  /** Those that changed since the last message, with what every upload of the run settled. */
   readonly chunks: readonly ChunkSettlement[];
   readonly unanswered: number;
   /** Read and not settled. */
   readonly backlogRecords: number;
+  /** Since the last message, as the next two. */
   readonly requests: number;
   readonly wireBytes: number;
   readonly retries: number;

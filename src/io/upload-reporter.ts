@@ -9,6 +9,8 @@ import type { FromUpload, StreamEnd, UploadBeginning, UploadProgress } from './u
 
 const REPORT_MS = 100;
 
+const NO_ACTIVITY = { requests: 0, wireBytes: 0, retries: 0 };
+
 export type UploadReporterOptions = {
   /** Of the run. */
   readonly path: string;
@@ -23,6 +25,7 @@ export class UploadReporter {
   #upload: RunUpload | null = null;
   #hasBegun = false;
   readonly #toldChunks = new Map<number, string>();
+  #toldActivity = NO_ACTIVITY;
   #told = '';
   #looking: Promise<void> | null = null;
 
@@ -42,6 +45,7 @@ export class UploadReporter {
   /** From now on this upload of the run is told of. */
   watch(upload: RunUpload): void {
     this.#upload = upload;
+    this.#toldActivity = NO_ACTIVITY;
   }
 
   tellWhenSettled(id: number, place: StreamEnd): void {
@@ -77,10 +81,10 @@ export class UploadReporter {
   #tellProgress(settlement: UploadSettlement): void {
     this.begin({ ...settlement.known, left: null });
     const progress = this.#progressOf(settlement);
-    const text = JSON.stringify(progress);
-    if (text === this.#told) return;
-    // Without chunks, which are in it once only.
-    this.#told = JSON.stringify({ ...progress, chunks: [] });
+    const { chunks, requests, wireBytes, retries, ...state } = progress;
+    const text = JSON.stringify(state);
+    if (text === this.#told && chunks.length === 0 && requests + wireBytes + retries === 0) return;
+    this.#told = text;
     this.#tell({ type: 'progress', progress });
   }
 
@@ -88,13 +92,15 @@ export class UploadReporter {
     const { sent, backlog, retries, inFlight, waiting, rejected } = (this.#upload as RunUpload).snapshot();
     const changed = chunks.filter((chunk) => this.#toldChunks.get(chunk.chunk) !== JSON.stringify(chunk));
     for (const chunk of changed) this.#toldChunks.set(chunk.chunk, JSON.stringify(chunk));
+    const before = this.#toldActivity;
+    this.#toldActivity = { requests: sent.requests, wireBytes: sent.wireBytes, retries };
     return {
       chunks: changed,
       unanswered,
       backlogRecords: backlog?.rows ?? 0,
-      requests: sent.requests,
-      wireBytes: sent.wireBytes,
-      retries,
+      requests: sent.requests - before.requests,
+      wireBytes: sent.wireBytes - before.wireBytes,
+      retries: retries - before.retries,
       inFlightRequests: inFlight.requests,
       waiting,
       lastRejectedCode: rejected.lastCode,

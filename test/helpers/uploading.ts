@@ -67,7 +67,11 @@ export class Uploading {
     this.process.start();
   }
 
-  /** Records settled, of all chunks. */
+  get retries(): number {
+    return this.progress.reduce((sum, { retries }) => sum + retries, 0);
+  }
+
+  /** Records stored, of all chunks. */
   get stored(): number {
     return [...this.#chunks.values()].reduce((sum, { stored }) => sum + stored, 0);
   }
