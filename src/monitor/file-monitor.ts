@@ -13,11 +13,13 @@ import { wasmModule } from '../io/wasm-modules.js';
 import { UPDATE_RULES, updateRows, updateSteps } from './annotation-update.js';
 import { copyEpisode } from './episode-copy.js';
 import { episodeSteps } from './episode-steps.js';
+import { guarded } from './guarded.js';
 import { LogCall, type LogCallOptions, type RecordCounts } from './log-call.js';
+import { wrongOptions } from './log-options.js';
 import { MetricsFile } from './metrics-file.js';
 import { type Metrics, metricsRow } from './metrics-row.js';
 import { type FileMonitorOptions, type MonitorSettings, settingsOf, wrongProducer } from './monitor-settings.js';
-import type { AnnotationUpdate, LogOptions, LogReceipt, MonitorNotice, MonitorSnapshot } from './monitor-types.js';
+import type { AnnotationUpdate, LogOptions, LogReceipt, MonitorSnapshot } from './monitor-types.js';
 import { RecordLane } from './record-lane.js';
 import { type RecordJob, RecordPump } from './record-pump.js';
 
@@ -285,25 +287,6 @@ export class FileMonitor {
     if (this.#ending === null) return null;
     return new PrlError('PRL_ERR_USAGE', `the monitor of run ${this.runId} is finalized; nothing can be logged to it`);
   }
-}
-
-function wrongOptions({ step, kind }: LogOptions): PrlError | null {
-  if (!Number.isSafeInteger(step)) return new PrlError('PRL_ERR_USAGE', `step ${step}; it must be a whole number`);
-  if (kind === 'train' || kind === 'eval') return null;
-  return new PrlError('PRL_ERR_USAGE', `kind ${JSON.stringify(kind)}; it is "train" or "eval"`);
-}
-
-/** What whoever listens throws is theirs, and must not stop the writing. */
-function guarded(onNotice: (notice: MonitorNotice) => void): (notice: MonitorNotice) => void {
-  return (notice) => {
-    try {
-      onNotice(notice);
-    } catch (error) {
-      process.nextTick(() => {
-        throw error;
-      });
-    }
-  };
 }
 
 function same<T>(value: T): T {

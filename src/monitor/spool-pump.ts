@@ -1,0 +1,162 @@
+/**
+ * Takes what waits in memory to the disk, one record after the other and in slices of the event loop. A record that the
+ * disk does not take stays where it is and is tried again, and all others behind it, so that their order stands; what
+ * cannot be written as JSON is refused alone.
+ */
+import { encodeParts } from '../core/encode/drivers.js';
+import { refusalOf } from '../core/encode/encode-error.js';
+import type { RecordEncoder } from '../core/encode/record-encoder.js';
+import { EPISODE_RULES } from '../core/encode/record-rules.js';
+import type { Arrival, RunInfo } from '../core/encode/record-run.js';
+import type { Slices } from '../core/encode/slices.js';
+import { messageOf, PrlError } from '../core/errors.js';
+import type { QueuedRecord, QueuedWrite, RecordQueue } from '../core/upload/record-queue.js';
+import { backoffMs } from '../core/upload/retry.js';
+import type { CountedAs } from '../core/upload/strikes.js';
+import { Nap, within } from '../io/patience.js';
+import type { Spool } from '../io/spool.js';
+import type { RecordPlace } from '../io/stream-types.js';
+import { episodeSteps } from './episode-steps.js';
+import type { PrimeNotice } from './prime-types.js';
+
+/** What was logged, until it is known what it counts as. `stored` is what is in the spool. */
+export type Waiting = { episode: unknown; readonly arrival: Arrival } | CountedAs;
+
+export type SpoolPumpOptions = {
+  readonly queue: RecordQueue<Waiting>;
+  readonly encoder: RecordEncoder;
+  readonly slices: Slices;
+  readonly run: RunInfo;
+  /** Most bytes of the spool. */
+  readonly spoolBytes: number;
+  /** Opens the spool; tried again when it fails. @throws PrlError */
+  readonly open: () => Promise<Spool>;
+  /** What records count as that the service will never get; null when it may. Asked for each. */
+  readonly passesBy: () => CountedAs | null;
+  readonly onNotice: (notice: PrimeNotice) => void;
+};
+
+export class SpoolPump {
+  readonly #options: SpoolPumpOptions;
+  readonly #nap = new Nap();
+  #spool: Spool | null = null;
+  #working: Promise<void> | null = null;
+  /** Failures in a row of the record at hand. */
+  #failures = 0;
+  #isStopping = false;
+  #isAbandoned = false;
+
+  constructor(options: SpoolPumpOptions) {
+    this.#options = options;
+  }
+
+  /** Null until it could be opened. */
+  get spool(): Spool | null {
+    return this.#spool;
+  }
+
+  /** @throws PrlError */
+  async open(): Promise<Spool> {
+    this.#spool ??= await this.#options.open();
+    return this.#spool;
+  }
+
+  /** There is work. Returns at once; the first slice is never in the turn of whoever logs. */
+  wake(): void {
+    if (this.#isStopping) return;
+    this.#working ??= this.#run().finally(() => {
+      this.#working = null;
+    });
+  }
+
+  /** Tries again now what was refused. */
+  hurry(): void {
+    this.#nap.wake();
+  }
+
+  /** Ends after the record at hand, or after `patienceMs`; what that record comes to later counts no more. */
+  async stop(patienceMs: number): Promise<void> {
+    this.#isStopping = true;
+    this.hurry();
+    if (this.#working !== null) await within(patienceMs, this.#working);
+    this.#isAbandoned = true;
+  }
+
+  async #run(): Promise<void> {
+    const { queue, slices } = this.#options;
+    await slices.giveBack();
+    while (!this.#isStopping) {
+      if (slices.isOver()) await slices.giveBack();
+      const work = queue.next();
+      if (work === null) return;
+      if (work.kind === 'write') this.#settle(work.write);
+      else await this.#take(work.record);
+    }
+  }
+
+  async #take(record: QueuedRecord<Waiting>): Promise<void> {
+    const { queue, passesBy, onNotice } = this.#options;
+    const passed = passesBy();
+    if (passed !== null) return queue.measured(record, 0, passed);
+    try {
+      const { bytes } = await this.#write(record.record);
+      if (this.#isAbandoned) return;
+      queue.measured(record, bytes, 'stored');
+      this.#recover();
+    } catch (error) {
+      if (this.#isAbandoned) return;
+      const refusal = refusalOf(error);
+      if (refusal === null) return this.#waitForRoom(error);
+      queue.refuse(record);
+      onNotice({ kind: 'refused', message: `an episode was not taken: ${refusal.message}` });
+    }
+  }
+
+  async #write(waiting: Waiting): Promise<RecordPlace> {
+    if (typeof waiting === 'string') throw new Error('a record that was counted before');
+    const { encoder, slices, run, spoolBytes } = this.#options;
+    const spool = await this.open();
+    if (spool.bytes >= spoolBytes) throw isFull(spool, spoolBytes);
+    const value = await slices.run(episodeSteps(waiting.episode, run, waiting.arrival));
+    const line = spool.openLine();
+    try {
+      for await (const part of encodeParts(encoder, value, { model: EPISODE_RULES, slices })) {
+        line.write(part);
+        if (line.failure !== null) throw line.failure;
+      }
+    } catch (error) {
+      await line.abort();
+      throw error;
+    }
+    const place = await line.commit();
+    spool.note(place);
+    return place;
+  }
+
+  async #waitForRoom(error: unknown): Promise<void> {
+    this.#failures += 1;
+    if (this.#failures === 1) {
+      const message = `${messageOf(error)}; episodes wait in memory, and it is tried again`;
+      this.#options.onNotice({ kind: 'spool', message });
+    }
+    if (!this.#isStopping) await this.#nap.sleep(backoffMs(this.#failures, 0));
+  }
+
+  #recover(): void {
+    if (this.#failures === 0) return;
+    this.#failures = 0;
+    this.#options.onNotice({ kind: 'spool', message: 'the disk takes episodes again' });
+  }
+
+  #settle(write: QueuedWrite<Waiting>): void {
+    const counts: Partial<Record<CountedAs, number>> = {};
+    for (const { record } of write.records) {
+      if (typeof record === 'string') counts[record] = (counts[record] ?? 0) + 1;
+    }
+    this.#options.queue.settle(write, counts);
+  }
+}
+
+function isFull({ directory, bytes }: Spool, spoolBytes: number): PrlError {
+  return new PrlError('PRL_ERR_LIMIT', `the spool ${directory} holds ${bytes} bytes, of ${spoolBytes} that it may`);
+}
