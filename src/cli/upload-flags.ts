@@ -94,6 +94,12 @@ export const uploadFlags = {
     default: 'gzip',
     summary: 'How request bodies travel.',
   }),
+  follow: Flags.boolean({
+    char: 'f',
+    helpGroup: 'WORK',
+    exclusive: ['dry-run', 'retry-rejected'],
+    summary: 'Go on while the run grows; end when it is finished and all of it is settled.',
+  }),
   'dry-run': Flags.boolean({
     helpGroup: 'WORK',
     summary: 'Read the run and tell what would go where; no request, no write.',
@@ -105,6 +111,14 @@ export const uploadFlags = {
   }),
   ...screenFlags,
 };
+
+/** @throws PrlError `PRL_ERR_USAGE` when several runs are to be followed: the first might never end */
+export function refuseSeveralFollowed(runs: readonly string[], follows: boolean): void {
+  if (!follows || runs.length < 2) return;
+  throw new PrlError('PRL_ERR_USAGE', `--follow takes one run, not ${runs.length}`, {
+    hint: 'start one prl for each run that is to be followed',
+  });
+}
 
 /** @throws PrlError `PRL_ERR_USAGE` when standard input, which can be read once, is among the runs twice */
 export function refuseRepeatedStdin(runs: readonly string[]): void {

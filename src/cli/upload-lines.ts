@@ -42,6 +42,20 @@ function waitingText(progress: UploadProgress, format: Format): string[] {
   return [`waiting for the service until ${format.clock(waiting.untilAtMs)} (${why})`];
 }
 
+/** How far behind a growing run the upload is, or nothing. */
+function backlogText({ backlog, phase }: UploadProgress, format: Format): string[] {
+  if (backlog === null) return [];
+  const { rows, bytes, ageMs, unreadBytes, writer } = backlog;
+  const isWaiting = phase === 'following' && rows === 0 && unreadBytes === 0;
+  const age = rows === 0 ? '' : `, oldest ${format.remaining(ageMs)}`;
+  const behind = `backlog ${format.count(rows)} (${format.size(bytes)}${age})`;
+  return [
+    isWaiting ? 'waiting for new episodes' : behind,
+    ...(unreadBytes === 0 ? [] : [`not read ${format.size(unreadBytes)}`]),
+    ...(writer === null ? [] : [`writer ${writer}`]),
+  ];
+}
+
 /** One line saying where the upload is. */
 export function uploadLine(progress: UploadProgress, format: Format): string {
   const { sent, queued, inFlight, bytesPerSecond, remainingMs } = progress;
@@ -57,6 +71,7 @@ export function uploadLine(progress: UploadProgress, format: Format): string {
     `damaged ${format.count(progress.damaged)}`,
     `retries ${format.count(progress.retries)}`,
     remainingMs === null ? 'eta -' : `eta ${format.remaining(remainingMs)}`,
+    ...backlogText(progress, format),
     ...waitingText(progress, format),
   ].join('  ');
 }

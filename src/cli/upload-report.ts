@@ -87,11 +87,17 @@ function verifiedLines(document: UploadDocument, format: Format): string[] {
   return [`verified  ${counted(count, 'episode', format)} read back: ${ok ? 'all the same' : 'NOT the same as sent'}`];
 }
 
+/** What was typed, to send what was rejected: a retry looks at what is known, and follows nothing. */
+function retryWords(words: readonly string[]): string[] {
+  const others = words.filter((word) => !['-f', '--follow', '--retry-rejected'].includes(word));
+  return [...others, '--retry-rejected'];
+}
+
 /** Where the state is, and last what to do about whatever is not stored. */
 function nextLines({ document, format, journal, words, endsWithFailure = false }: UploadReportOptions): string[] {
   const { plan, filter, sent, already, rejected, damaged, complete, partial } = document;
   const command = format.text(shellLine(words));
-  const retry = words.includes('--retry-rejected') ? command : `${command} --retry-rejected`;
+  const retry = format.text(shellLine(retryWords(words)));
   // A batch without a receipt may be stored: no verdict on its lines, so the journal does not call them rejected.
   const unconfirmed = rejected.filter(({ code }) => code === 'bad_receipt').length;
   const unsent = Math.max(0, plan.episodes - sent.episodes - already.episodes - rejected.length);
@@ -102,7 +108,9 @@ function nextLines({ document, format, journal, words, endsWithFailure = false }
   // What ended early has not read the run to its end: there may be more than it knows of.
   const count = `${partial ? 'at least ' : ''}${counted(left, 'episode', format)}`;
   const nothing = `nothing left to send${filter === undefined ? '' : ' of what was selected'}`;
-  const rest = isDone && left === 0 ? nothing : `${count} left to send`;
+  // Who stops following a run stops most often when all that there is was sent.
+  const known = isDone ? nothing : 'nothing that was read is left to send';
+  const rest = left === 0 && (isDone || partial) ? known : `${count} left to send`;
   const continues = journal === null ? 'what is stored is not stored twice' : 'continues where this stopped';
   const unreadable = damaged.some(({ kind }) => kind === 'unreadable');
   return [

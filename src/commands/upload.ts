@@ -9,14 +9,16 @@ import { isUtf8Locale } from '../cli/screen.js';
 import { shellLine } from '../cli/shell-words.js';
 import { planDocument, type Surroundings, type UploadDocument, uploadDocument } from '../cli/upload-document.js';
 import { finishedStatus, uploadFailure } from '../cli/upload-failure.js';
-import { parseContext, refuseRepeatedStdin, uploadFlags } from '../cli/upload-flags.js';
+import { parseContext, refuseRepeatedStdin, refuseSeveralFollowed, uploadFlags } from '../cli/upload-flags.js';
 import { uploadReport } from '../cli/upload-report.js';
 import { isInterruption, type RunResult, uploadRunsDocument, uploadRunsLine } from '../cli/upload-runs.js';
 import { showUpload } from '../cli/upload-screen.js';
 import type { PrlError } from '../core/errors.js';
+import { monotonicClock } from '../io/clock.js';
 import { type LocalService, startLocalService, usualDataDirectory } from '../io/local-service.js';
 import { peakMemoryBytes } from '../io/peak-memory.js';
 import { openRun } from '../io/run.js';
+import { awaitRun } from '../io/run-awaited.js';
 import { nameRun, pathOfRun } from '../io/run-name.js';
 import type { Run } from '../io/run-types.js';
 import { RunUpload } from '../io/run-upload.js';
@@ -68,6 +70,7 @@ export default class Upload extends PrlCommand {
     '<%= config.bin %> <%= command.id %> ./run --local --verify',
     '<%= config.bin %> <%= command.id %> ./run --url https://traces.example.com',
     '<%= config.bin %> <%= command.id %> ./run --dry-run --json',
+    '<%= config.bin %> <%= command.id %> ./run --follow',
     "<%= config.bin %> <%= command.id %> ./run --where 'reward > 0.5 and turns < 10'",
     '<%= config.bin %> <%= command.id %> runs/*',
   ];
@@ -89,9 +92,10 @@ export default class Upload extends PrlCommand {
     const context = parseContext(flags.context ?? []);
     const filter = filterOf(flags);
     refuseRepeatedStdin(args.run);
+    refuseSeveralFollowed(args.run, flags.follow);
     const [typed = '.', ...others] = args.run;
     // Of one run that is not there nothing else is worth looking at.
-    const run = others.length === 0 ? await this.#open(typed) : null;
+    const run = others.length === 0 ? await this.#open(typed, flags.follow) : null;
     const service = flags.local && !flags['dry-run'] ? await this.#startLocal(args.run) : null;
     try {
       const job = { flags, context, filter, target: await this.#target(flags, service) };
@@ -147,8 +151,10 @@ export default class Upload extends PrlCommand {
     }
   }
 
-  async #open(typed: string): Promise<Run> {
-    const run = await openRun(typed);
+  async #open(typed: string, awaits = false): Promise<Run> {
+    const onWaiting = (): void => this.output.progress(`no run in ${this.#format().text(typed)} yet; waiting for it`);
+    const { signal } = this.interrupt;
+    const run = await (awaits ? awaitRun(typed, { signal, clock: monotonicClock, onWaiting }) : openRun(typed));
     for (const notice of run.notices) this.#notice(notice);
     return run;
   }
@@ -176,6 +182,7 @@ export default class Upload extends PrlCommand {
       verifies: flags.verify,
       retriesRejected: flags['retry-rejected'],
       selects: filter?.selects ?? null,
+      follows: flags.follow,
       environment: process.env,
       onNotice: (notice) => this.#notice(notice),
     });

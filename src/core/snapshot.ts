@@ -24,7 +24,7 @@ export type UploadSnapshot = {
   readonly runId: string | null;
   readonly team: string | null;
   readonly phase: UploadPhase;
-  /** `episodes` is null until the run was counted to its end; with `growing` chunks it is a lower bound. */
+  /** `episodes` is null until all that there was has been counted; with `growing` chunks it is a lower bound. */
   readonly plan: {
     readonly episodes: number | null;
     /** Until then: what the index of the run says; null without one. */
@@ -47,12 +47,14 @@ export type UploadSnapshot = {
     /** Requests that may be in flight at the moment; null before the first. */
     readonly limit: number | null;
   };
-  /** With a run that is followed: what was read of it and is not stored yet, in lines and bytes as they travel. Null else. */
+  /** With a run that is followed: what was read of it and is not settled yet, in lines and bytes as they travel. Null else. */
   readonly backlog: {
     readonly rows: number;
     readonly bytes: number;
     /** How long the oldest of it has been known; 0 when there is none. */
     readonly ageMs: number;
+    /** Bytes on disk behind what was read, as of a moment ago. */
+    readonly unreadBytes: number;
     /** Null until it was looked for. */
     readonly writer: WriterState | null;
   } | null;

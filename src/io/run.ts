@@ -90,15 +90,34 @@ async function openFile(path: string, options: OpenRunOptions): Promise<Run> {
   return finish(files, { root, layout: 'B', rule: `rule 1: ${basename(path)} is a file` });
 }
 
-async function openDirectory(directory: string, options: OpenRunOptions): Promise<Run> {
+/** What a directory is to `openRun`; null when nothing of a run is in it, above it, or in the directories it holds. */
+type Whereabouts =
+  | Detection
+  | { readonly kind: 'collection'; readonly runs: readonly string[] }
+  | { readonly kind: 'chunks' };
+
+async function lookAround(directory: string): Promise<Whereabouts | null> {
   const here = (await detectFromWithin(directory)) ?? (await detectLayout(directory));
-  if (here !== null) return openDetected(here, options);
-  const candidates = await findChildRuns(directory);
-  if (candidates.length > 0) throw runCollection(directory, candidates);
+  if (here !== null) return here;
+  const runs = await findChildRuns(directory);
+  if (runs.length > 0) return { kind: 'collection', runs };
   const above = await detectAbove(directory);
-  if (above !== null) return openDetected(above, options);
+  if (above !== null) return above;
   const names = (await listDirectory(directory)).map((entry) => entry.name);
-  if (listChunks(names).chunks.length > 0) return openBareStream(directory);
+  return listChunks(names).chunks.length > 0 ? { kind: 'chunks' } : null;
+}
+
+/** Whether a path leads to a directory in which no run has begun yet. @throws PrlError `PRL_ERR_DAMAGED` as `openRun` */
+export async function isBlankDirectory(path: string): Promise<boolean> {
+  const real = await realpath(path).catch(() => null); // not there, or not to be seen
+  return real !== null && (await kindAt(real)) === 'directory' && (await lookAround(real)) === null;
+}
+
+async function openDirectory(directory: string, options: OpenRunOptions): Promise<Run> {
+  const found = await lookAround(directory);
+  if (found?.kind === 'collection') throw runCollection(directory, found.runs);
+  if (found?.kind === 'chunks') return openBareStream(directory);
+  if (found !== null) return openDetected(found, options);
   throw new PrlError(
     'PRL_ERR_USAGE',
     `${directory} is no run: none of these was found in it or above it: ${LAYOUT_RULES.join('; ')}`,

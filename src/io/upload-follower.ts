@@ -3,15 +3,14 @@
  * be cut. A trickle is cut once it has waited for the linger time, and a flood, which is never caught up with, by its
  * size alone. Before the end, and before lines that were told lose their place, everything told is settled first.
  */
-import { join, relative, sep } from 'node:path';
 import type { StreamRecord } from '../core/scan/types.js';
-import type { WriterState } from '../core/snapshot.js';
 import type { Backlog } from '../core/upload/backlog.js';
 import type { Clock } from '../core/upload/types.js';
 import { followRecords } from './follow-run.js';
 import type { FollowEvent, FollowOptions } from './follow-types.js';
+import { RunGrowth } from './run-growth.js';
 import type { ReadRecordsOptions, RunEvent } from './run-records.js';
-import type { ChunkFile, Run } from './run-types.js';
+import type { Run } from './run-types.js';
 
 export type UploadEvent =
   | RunEvent
@@ -54,43 +53,21 @@ export class UploadFollower {
   readonly #draining = new AbortController();
   /** The follower is told so, once what came before is settled. */
   readonly #ends = new AbortController();
-  readonly #growing = new Set<number>();
-  /** Uncompressed bytes of each chunk, as far as they were seen. */
-  readonly #chunkBytes: Map<number, number>;
-  #writer: WriterState | null = null;
+  /** What is seen of the run on the way. */
+  readonly growth: RunGrowth;
   #isCaughtUp = false;
   #hasCaughtUp = false;
   #closed: Promise<void> = Promise.resolve();
 
   constructor(options: UploadFollowerOptions) {
     this.#options = options;
-    const { notices, files } = options.run;
-    this.#told = new Set(notices);
-    this.#chunkBytes = new Map(files.map((file) => [file.chunk, bytesOf(file)]));
-  }
-
-  /** What the last look for a writer told; null before the first. */
-  get writer(): WriterState | null {
-    return this.#writer;
+    this.#told = new Set(options.run.notices);
+    this.growth = new RunGrowth(options.run);
   }
 
   /** Whether all that there was has been read once: from then on it waits for what is new. */
   get hasCaughtUp(): boolean {
     return this.#hasCaughtUp;
-  }
-
-  /** Files that may still grow. */
-  get growing(): number {
-    return this.#growing.size;
-  }
-
-  get chunks(): number {
-    return this.#chunkBytes.size;
-  }
-
-  /** Uncompressed bytes of the run, as far as they were seen. */
-  get runBytes(): number {
-    return [...this.#chunkBytes.values()].reduce((sum, bytes) => sum + bytes, 0);
   }
 
   /** Nothing more comes: what is there by now, and what comes until that is settled, is told, and then it ends. */
@@ -129,6 +106,7 @@ export class UploadFollower {
       close = resolve;
     });
     let next: Promise<IteratorResult<FollowEvent, void>> | null = null;
+    void this.growth.measure(this.#options.clock, leaving.signal);
     try {
       for (;;) {
         next ??= events.next();
@@ -212,7 +190,7 @@ export class UploadFollower {
         return;
       case 'rewritten':
         yield* this.#settle(signal);
-        yield { type: 'rewritten', chunk: this.#chunkOf(event), reason: event.reason };
+        yield { type: 'rewritten', chunk: this.growth.rewrittenChunk(event), reason: event.reason };
         return;
       case 'growing':
       case 'notice':
@@ -221,7 +199,7 @@ export class UploadFollower {
   }
 
   get #isEnding(): boolean {
-    return this.#ends.signal.aborted || this.#writer === 'finished';
+    return this.#ends.signal.aborted || this.growth.writer === 'finished';
   }
 
   /** Has everything cut that was told, and waits until it is settled. */
@@ -230,48 +208,11 @@ export class UploadFollower {
     await this.#options.backlog.whenSettled(signal);
   }
 
-  /** Null when all chunks are new: another directory of chunks took the place of theirs. */
-  #chunkOf({ file, chunk }: Extract<FollowEvent, { type: 'rewritten' }>): number | null {
-    const { layout, root, tracesDirectory } = this.#options.run;
-    const directory = tracesDirectory === null ? root : join(tracesDirectory, 'stream');
-    const isDirectory = layout === 'R3' && file === relative(root, directory).split(sep).join('/');
-    return isDirectory ? null : chunk;
-  }
-
   #note(event: FollowEvent): void {
-    switch (event.type) {
-      case 'record':
-        this.#see(event.record.chunk, event.record.offset + event.record.length);
-        return;
-      case 'growing':
-        this.#see(event.chunk, event.offset + event.bytes);
-        return;
-      case 'file':
-        this.#see(event.file.chunk, bytesOf(event.file));
-        if (event.summary === null && event.file.form === 'plain') this.#growing.add(event.file.chunk);
-        else this.#growing.delete(event.file.chunk);
-        return;
-      case 'writer':
-        this.#writer = event.state;
-        if (event.state === 'idle') this.#notice(IDLE);
-        return;
-      case 'notice':
-        this.#notice(event.message);
-        return;
-      case 'rewritten': {
-        const chunk = this.#chunkOf(event);
-        if (chunk === null) this.#chunkBytes.clear();
-        else this.#chunkBytes.delete(chunk);
-        return;
-      }
-      case 'damage':
-      case 'caught-up':
-        return;
-    }
-  }
-
-  #see(chunk: number, endOffset: number): void {
-    this.#chunkBytes.set(chunk, Math.max(endOffset, this.#chunkBytes.get(chunk) ?? 0));
+    this.growth.note(event);
+    if (event.type === 'notice') this.#notice(event.message);
+    // Of a run that has not begun it is no news.
+    if (event.type === 'writer' && event.state === 'idle' && this.growth.chunks > 0) this.#notice(IDLE);
   }
 
   /** Once each. */
@@ -280,8 +221,4 @@ export class UploadFollower {
     this.#told.add(message);
     this.#options.onNotice(message);
   }
-}
-
-function bytesOf({ uncompressedBytes, sizeBytes }: ChunkFile): number {
-  return uncompressedBytes ?? sizeBytes;
 }

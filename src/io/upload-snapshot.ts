@@ -34,7 +34,7 @@ export type SnapshotParts = {
 const NOTHING_SENT = { episodes: 0, bytes: 0, wireBytes: 0, requests: 0 };
 
 export function snapshotOf(parts: SnapshotParts): UploadSnapshot {
-  const { options, phase, prepared, uploader, follower, backlog, memory } = parts;
+  const { options, prepared, uploader, follower, backlog, memory } = parts;
   const { usedBytes, budgetBytes } = memory.usage;
   const tally = prepared?.tally;
   return {
@@ -42,14 +42,21 @@ export function snapshotOf(parts: SnapshotParts): UploadSnapshot {
     url: options.access.baseUrl,
     runId: prepared?.runId ?? options.runId,
     team: options.access.teamId,
-    phase: follower?.hasCaughtUp === true && isUnderWay(phase) ? 'following' : phase,
+    phase: phaseOf(parts),
     plan: planOf(parts),
     leftOut: prepared?.filter?.totals.leftOut.episodes ?? null,
     sent: uploader?.sent ?? NOTHING_SENT,
     already: tally?.already ?? { episodes: 0, bytes: 0 },
     queued: uploader?.queued ?? { episodes: 0, bytes: 0 },
     inFlight: { ...(uploader?.inFlight ?? { requests: 0, bytes: 0 }), limit: uploader?.limit ?? null },
-    backlog: follower === null ? null : { ...backlog.totals(monotonicClock.nowMs()), writer: follower.writer },
+    backlog:
+      follower === null
+        ? null
+        : {
+            ...backlog.totals(monotonicClock.nowMs()),
+            unreadBytes: follower.growth.unreadBytes,
+            writer: follower.growth.writer,
+          },
     budget: { usedBytes, budgetBytes },
     retries: uploader?.retries ?? 0,
     waiting: waitingOf(uploader?.waiting ?? null),
@@ -59,23 +66,25 @@ export function snapshotOf(parts: SnapshotParts): UploadSnapshot {
   };
 }
 
-function planOf({ options, phase, prepared, follower, indexRows }: SnapshotParts): UploadSnapshot['plan'] {
+function phaseOf({ phase, follower }: SnapshotParts): UploadPhase {
+  const isUnderWay = phase === 'plan' || phase === 'send';
+  return isUnderWay && follower?.hasCaughtUp === true ? 'following' : phase;
+}
+
+function planOf(parts: SnapshotParts): UploadSnapshot['plan'] {
+  const { options, prepared, follower, indexRows } = parts;
   const leftOut = prepared?.filter?.totals.leftOut ?? { episodes: 0, bytes: 0 };
   const { files } = options.run;
   const runBytes =
-    follower?.runBytes ?? files.reduce((sum, file) => sum + (file.uncompressedBytes ?? file.sizeBytes), 0);
+    follower?.growth.runBytes ?? files.reduce((sum, file) => sum + (file.uncompressedBytes ?? file.sizeBytes), 0);
   return {
-    episodes: isUnderWay(phase) ? null : (prepared?.tally.planned.episodes ?? null),
+    episodes: ['plan', 'send'].includes(phaseOf(parts)) ? null : (prepared?.tally.planned.episodes ?? 0),
     // An index may lag behind its stream, and the size of a sealed chunk may be known only compressed.
     estimatedEpisodes: indexRows === null ? null : Math.max(0, indexRows - leftOut.episodes),
     bytes: Math.max(0, runBytes - leftOut.bytes),
-    chunks: follower?.chunks ?? files.length,
-    growing: follower?.growing ?? prepared?.source.growing ?? 0,
+    chunks: follower?.growth.chunks ?? files.length,
+    growing: follower?.growth.growing ?? prepared?.source.growing ?? 0,
   };
-}
-
-function isUnderWay(phase: UploadPhase): boolean {
-  return phase === 'plan' || phase === 'send';
 }
 
 function waitingOf(waiting: UploaderSnapshot['waiting']): UploadSnapshot['waiting'] {

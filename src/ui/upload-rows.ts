@@ -110,6 +110,36 @@ function queueRow({ progress, format, glyphs }: UploadRowsOptions): ViewRow {
   };
 }
 
+/** How far behind a growing run the upload is, or that it waits for more; absent where nothing is followed. */
+function followRows({ progress, format }: UploadRowsOptions): ViewRow[] {
+  const { backlog, phase } = progress;
+  if (backlog === null) return [];
+  const { rows, bytes, ageMs, unreadBytes, writer } = backlog;
+  const behind: Segment[] = [
+    { text: `backlog ${format.count(rows)} ${rows === 1 ? 'episode' : 'episodes'}`, priority: 9 },
+    { text: format.size(bytes), priority: 8, gap: 2 },
+    { text: rows === 0 ? '' : `oldest ${format.remaining(ageMs)}`, priority: 7, gap: 3 },
+    { text: unreadBytes === 0 ? '' : `${format.size(unreadBytes)} not read`, priority: 6, gap: 3 },
+  ];
+  const isWaiting = phase === 'following' && rows === 0 && unreadBytes === 0;
+  return [
+    {
+      key: 'follow',
+      priority: 8,
+      segments: [
+        label('follow', phase === 'following'),
+        ...(isWaiting ? [{ text: 'waiting for new episodes', priority: 9 }] : behind),
+        {
+          text: writer === null ? '' : `writer ${writer}`,
+          priority: 5,
+          gap: 3,
+          tone: writer === 'live' ? 'plain' : 'quiet',
+        },
+      ],
+    },
+  ];
+}
+
 /** Why nothing is sent at the moment; the time is the last to go. */
 function waitingSegments(waiting: UploadProgress['waiting'], format: ViewFormat): Segment[] {
   if (waiting === null) return [];
@@ -189,6 +219,7 @@ export function uploadRows(options: UploadRowsOptions): ViewRow[] {
     sendRow(options),
     queueRow(options),
     wireRow(options),
+    ...followRows(options),
     verifyRow(options),
     footerRow(options),
     ...(options.showHelp ? helpRows(HELP) : []),

@@ -143,6 +143,20 @@ describe('plain lines', () => {
     expect(uploadLine({ ...snapshotWith({ leftOut: 60 }), ...derived }, format)).toContain('  left out 60  rejected ');
   });
 
+  test.each([
+    [{}, 'waiting for new episodes  writer live'],
+    [{ rows: 12, bytes: 3 * MIB, ageMs: 61_000 }, 'backlog 12 (3 MiB, oldest 1:01)  writer live'],
+    [{ unreadBytes: 2 ** 31, writer: null }, 'backlog 0 (0 B)  not read 2 GiB'],
+  ])('a run that is followed says how far behind it is: %j', (change, text) => {
+    const backlog = { rows: 0, bytes: 0, ageMs: 0, unreadBytes: 0, writer: 'live' as const, ...change };
+    const line = uploadLine({ ...snapshotWith({ phase: 'following', backlog }), ...derived }, format);
+    expect(line.endsWith(`  ${text}`)).toBe(true);
+    expect(line).toContain('614/1,000 episodes');
+    // What is still being sent for the first time is not waited for.
+    const sending = uploadLine({ ...snapshotWith({ backlog }), ...derived }, format);
+    expect(sending.includes('waiting for new')).toBe(false);
+  });
+
   test('the first line says what goes where', () => {
     expect(uploadIntro(snapshotWith({ run: 'a\nb', team: null }), format)).toBe(
       'uploading a\\nb to http://127.0.0.1:8787 as run rl-7f3a (team none)',

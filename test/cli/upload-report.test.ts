@@ -106,6 +106,15 @@ describe('uploadReport', () => {
     ]);
   });
 
+  test('one that was stopped when all that there was is sent, as following mostly is, says so', () => {
+    const sent = { ...finished.sent, episodes: 999 };
+    const lines = report({ ...finished, sent, rejected: [], complete: false, partial: true }).split('\n');
+    expect(lines.slice(-2)).toEqual([
+      ' journal   run/monitors/prl/journal   nothing that was read is left to send',
+      ' next      prl upload ./run   (continues where this stopped)',
+    ]);
+  });
+
   test('what to type next is what was typed, flags and quotes included', () => {
     const words = ['prl', 'upload', 'my run', '--url', 'https://traces.example'];
     const stopped = { ...finished, sent: { episodes: 0, bytes: 0, wire_bytes: 0, requests: 1 }, complete: false };
@@ -114,6 +123,11 @@ describe('uploadReport', () => {
       " next      prl upload 'my run' --url https://traces.example   (continues where this stopped)",
     ]);
     expect(report(finished, { words: [...words, '--retry-rejected'] })).toMatch(/example --retry-rejected$/);
+    // A retry follows nothing.
+    for (const follow of ['-f', '--follow']) {
+      const text = report(finished, { words: ['prl', 'upload', follow, './run', '--local'] });
+      expect(text).toMatch(/then: prl upload \.\/run --local --retry-rejected$/);
+    }
   });
 
   test('an error that follows has the last word', () => {

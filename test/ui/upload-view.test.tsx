@@ -125,6 +125,21 @@ describe('what is told', () => {
     );
   });
 
+  test('a run that is followed: waiting for more, or how far behind, and whether somebody writes (P6)', () => {
+    const backlog = { rows: 0, bytes: 0, ageMs: 0, unreadBytes: 0, writer: 'idle' } as const;
+    const followed = (change: object, columns = 120): string[] =>
+      lines({ phase: 'following', remainingMs: null, backlog: { ...backlog, ...change } }, { columns });
+    expect(followed({})[5]).toBe(' follow  waiting for new episodes   writer idle');
+    const behind = { rows: 12, bytes: 3 * 2 ** 20, ageMs: 61_000, unreadBytes: 2 ** 31, writer: 'live' };
+    expect(followed(behind)[5]).toBe(
+      ' follow  backlog 12 episodes  3 MiB   oldest 1:01   2 GiB not read   writer live',
+    );
+    expect(followed(behind, 40)[5]).toBe(' follow  backlog 12 episodes  3 MiB');
+    expect(followed({ rows: 1 })[5]).toContain('backlog 1 episode  ');
+    expect(lines({ backlog }).join('\n')).toContain('backlog 0 episodes');
+    expect(lines({}).join('\n')).not.toContain('follow');
+  });
+
   test.each([0, 10, 104])('%d of 100 bytes on the wire stored: nothing is called smaller', (bytes) => {
     const text = lines({ sent: { episodes: 0, bytes, wireBytes: 100, requests: 1 } }).join('\n');
     expect(text).not.toContain('smaller');
