@@ -7,7 +7,7 @@ import type { RowSelector } from '../core/index/episode-row.js';
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
 import type { RunStamp } from '../core/stream/stamp.js';
 import { Backlog } from '../core/upload/backlog.js';
-import { DEFAULT_BUDGET_BYTES, DEFAULT_CONCURRENCY } from '../core/upload/limits.js';
+import { DEFAULT_BUDGET_BYTES, DEFAULT_CONCURRENCY, MAX_ADAPTIVE_CONCURRENCY } from '../core/upload/limits.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { UploadTally } from '../core/upload/tally.js';
 import { Turns } from '../core/upload/turns.js';
@@ -16,6 +16,7 @@ import { UploadMemory } from '../core/upload/upload-memory.js';
 import { Uploader, type UploadResult } from '../core/upload/uploader.js';
 import type { VerifyResult } from '../core/upload/verify.js';
 import { monotonicClock } from './clock.js';
+import { spareDescriptors } from './descriptors.js';
 import { estimateRows } from './index-rows.js';
 import type { Journal } from './journal.js';
 import { findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
@@ -153,7 +154,9 @@ export class RunUpload {
     const lock = await lockRun(places?.writable ?? null);
     /** Ends the reading of a run that is followed, whatever ended the upload. */
     const leaving = new AbortController();
-    const sender = createSender(access);
+    const { concurrency } = this.#options;
+    const most = Math.min(concurrency === 'adaptive' ? MAX_ADAPTIVE_CONCURRENCY : concurrency, spareDescriptors());
+    const sender = createSender(access, most);
     void this.#estimate();
     try {
       const verification = this.#verification;
@@ -171,12 +174,13 @@ export class RunUpload {
         await verification?.expectSettled(this.#options.run, journal, stamp, signal);
       }
       this.#phase = 'send';
-      const { concurrency, maxAttempts, maxWaitMs } = this.#options;
+      const { maxAttempts, maxWaitMs } = this.#options;
       this.#uploader = new Uploader({
         sender,
         clock: monotonicClock,
         random: Math.random,
         concurrency,
+        mostRequests: most,
         memory: this.#memory,
         maxAttempts,
         ...(maxWaitMs === undefined ? {} : { maxWaitMs }),

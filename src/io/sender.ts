@@ -42,9 +42,12 @@ export type HttpSender = Sender & {
 /** Longest patience for an answer after the last byte. */
 const MAX_ANSWER_TIMEOUT_MS = 4 * PROGRESS_TIMEOUT_MS;
 
-/** @throws PrlError `PRL_ERR_USAGE` for an unusable URL or key, and for a key that would travel in clear */
-export function createSender(access: ServiceAccess): HttpSender {
-  return new TracesSender(access);
+/**
+ * @param connections the most that are open at once to one service; default as many as there are requests
+ * @throws PrlError `PRL_ERR_USAGE` for an unusable URL or key, and for a key that would travel in clear
+ */
+export function createSender(access: ServiceAccess, connections?: number): HttpSender {
+  return new TracesSender(access, connections);
 }
 
 /** The checks that every client of the service makes before it sends anything. Returns the base URL, normalised. */
@@ -86,9 +89,11 @@ export function identityHeaders(access: ServiceAccess, sendsCredentials: boolean
 }
 
 /** A connection pool without time limits of its own: progress is watched per exchange. */
-export function createAgent(access: ServiceAccess): Agent {
+export function createAgent(access: ServiceAccess, connections?: number): Agent {
   const { certificateAuthority: ca } = access;
   return new Agent({
+    // A request that ends leaves its connection a moment later than its place, and a new one would be opened for the next.
+    ...(connections === undefined ? {} : { connections }),
     connect: { timeout: CONNECT_TIMEOUT_MS, ...(ca === undefined ? {} : { ca }) },
     headersTimeout: 0,
     bodyTimeout: 0,
@@ -110,10 +115,10 @@ class TracesSender implements HttpSender {
   #answerTimeoutMs: number;
   wireBytes = 0;
 
-  constructor(access: ServiceAccess) {
+  constructor(access: ServiceAccess, connections: number | undefined) {
     this.#access = access;
     this.#base = checkAccess(access);
-    this.#agent = createAgent(access);
+    this.#agent = createAgent(access, connections);
     this.#bandwidth = access.bytesPerSecond == null ? null : new BandwidthLimit(access.bytesPerSecond);
     this.#answerTimeoutMs = access.progressTimeoutMs ?? PROGRESS_TIMEOUT_MS;
   }

@@ -22,10 +22,10 @@ export type EndedRequest = {
 };
 
 export type AdaptiveLimitOptions = {
-  /** The limit, which then never moves, unless the system has no descriptors for it; else it adapts. */
-  readonly fixed?: number;
-  /** The most it grows to; default 8. */
-  readonly max?: number;
+  /** The limit, which then never moves, unless the system has no descriptors for it; left out it adapts, up to 8. */
+  readonly fixed?: number | undefined;
+  /** What the system has descriptors for; default any number. */
+  readonly most?: number | undefined;
 };
 
 /** Where it starts, and what latency alone never goes below: one request travels while another is answered. */
@@ -56,10 +56,10 @@ export class AdaptiveLimit {
   #halvedAtMs = Number.NEGATIVE_INFINITY;
   readonly #minimum = new Map<number, number>();
 
-  constructor({ fixed, max = MAX_ADAPTIVE_CONCURRENCY }: AdaptiveLimitOptions = {}) {
+  constructor({ fixed, most = Number.POSITIVE_INFINITY }: AdaptiveLimitOptions = {}) {
     this.isFixed = fixed !== undefined;
-    this.#max = fixed ?? max;
-    this.#limit = fixed ?? Math.min(FIRST_LIMIT, max);
+    this.#max = Math.min(fixed ?? MAX_ADAPTIVE_CONCURRENCY, most);
+    this.#limit = Math.min(fixed ?? FIRST_LIMIT, most);
   }
 
   /** Requests that may be in flight, 1 or more. */

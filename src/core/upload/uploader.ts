@@ -19,6 +19,8 @@ export type UploaderOptions = Omit<DeliveryOptions, 'limit'> & {
   readonly journal: UploadJournal;
   /** Requests in flight, 1 or more; `adaptive` finds between 1 and 8 what the service takes. */
   readonly concurrency: number | 'adaptive';
+  /** The most in either case: what the system has descriptors for; default any number. */
+  readonly mostRequests?: number;
   /** Counts what batches hold; whoever reads the source waits for it there. Left out: nobody counts. */
   readonly memory?: UploadMemory;
   /** Told of each stored request while its lines are still at hand, before it is counted; `--verify` hashes there. */
@@ -112,8 +114,8 @@ export class Uploader {
 
   constructor(options: UploaderOptions) {
     this.#options = options;
-    const { concurrency } = options;
-    this.#limit = new AdaptiveLimit(concurrency === 'adaptive' ? {} : { fixed: concurrency });
+    const { concurrency, mostRequests: most } = options;
+    this.#limit = new AdaptiveLimit({ fixed: concurrency === 'adaptive' ? undefined : concurrency, most });
     this.#delivery = new Delivery({ ...options, limit: this.#limit });
   }
 
