@@ -2,7 +2,7 @@
  * Appends lines to a chunked stream (spec 03). A line comes in parts while it is being encoded, and they are written as
  * they come: what collects during one write goes out with the next. One loop does everything that touches the files, so
  * that nothing overlaps. A line is in the stream whole, with its place told, or is not there at all; a failed write
- * costs its own line and no other.
+ * costs its own line and no other. Long for one module: it is one state machine.
  */
 import { unlink } from 'node:fs/promises';
 import { PrlError } from '../core/errors.js';
@@ -24,6 +24,8 @@ export class StreamWriter {
   /** The line that takes parts. */
   #open: QueuedLine | null = null;
   #lastCommitted = -1;
+  /** Whoever waits for the next chunk. */
+  #rolling: PromiseWithResolvers<void> | null = null;
   #working: Promise<void> | null = null;
   #ending: Promise<void> | null = null;
   /** A chunk has a name that the disk may not have. */
@@ -91,6 +93,17 @@ export class StreamWriter {
   }
 
   /**
+   * Ends the chunk that grows, unless it is empty: lines that begin when it has resolved are in the next one.
+   * @throws PrlError when that could not be started; the chunk then goes on
+   */
+  async roll(): Promise<void> {
+    this.#refuseEnded();
+    this.#rolling ??= Promise.withResolvers();
+    this.#wake();
+    await this.#rolling.promise;
+  }
+
+  /**
    * The clean end of a run: gives an open line up, seals the last chunk, or removes it when it is empty, and waits for
    * all seals. Once; later calls get the same answer.
    * @throws PrlError when a chunk stays plain or the end could not be made durable; everything else was done
@@ -153,8 +166,9 @@ export class StreamWriter {
   }
 
   async #work(): Promise<void> {
-    while (this.#queue.head?.isReady === true || this.#isFlushDue()) {
+    while (this.#queue.head?.isReady === true || this.#isFlushDue() || this.#isRollDue()) {
       if (this.#isFlushDue()) await this.#passFlushes();
+      else if (this.#isRollDue()) await this.#passRoll();
       else await this.#advance(this.#queue.head as QueuedLine);
     }
     // In one go with the look above, so that nobody is overlooked who comes meanwhile.
@@ -192,15 +206,20 @@ export class StreamWriter {
   /** Repairs the chunk, or turns to the next one. */
   async #makeRoom(head: QueuedLine): Promise<void> {
     if (this.#chunk.file.isTorn) return this.#repair();
-    const old = this.#chunk;
     const { directory } = this.#stream;
+    const isBegun = head.writtenBytes > 0;
+    await this.#turn((old) => (isBegun ? moveTail(old, directory) : createChunk(directory, old.chunk + 1)));
+    head.offset = 0;
+  }
+
+  /** Goes on in the chunk behind. */
+  async #turn(start: (old: LiveChunk) => Promise<LiveChunk>): Promise<void> {
+    const old = this.#chunk;
     try {
-      const isBegun = head.writtenBytes > 0;
-      this.#chunk = isBegun ? await moveTail(old, directory) : await createChunk(directory, old.chunk + 1);
+      this.#chunk = await start(old);
     } catch (error) {
       throw writeFailure(`start the chunk behind ${old.path}`, error, null);
     }
-    head.offset = 0;
     this.#isDirectoryDirty = true;
     await this.#retire(old);
   }
@@ -253,6 +272,26 @@ export class StreamWriter {
     const message = `${path} could not be cut back to ${file.wholeBytes} bytes: ${describeWriteError(failure)}`;
     this.#stream.onNotice({ kind: 'torn', message });
     return `and its torn beginning could not be cut off, which is tried again before the next line (${message})`;
+  }
+
+  /** Not inside a line, which stays in one chunk. */
+  #isRollDue(): boolean {
+    const { head } = this.#queue;
+    return this.#rolling !== null && (head === undefined || (head.writtenBytes === 0 && !head.isGivenUp));
+  }
+
+  async #passRoll(): Promise<void> {
+    const rolling = this.#rolling;
+    this.#rolling = null;
+    try {
+      if (this.#chunk.file.isTorn) await this.#repair();
+      if (this.#chunk.file.wholeBytes > 0) {
+        await this.#turn((old) => createChunk(this.#stream.directory, old.chunk + 1));
+      }
+      rolling?.resolve();
+    } catch (error) {
+      rolling?.reject(error);
+    }
   }
 
   #isFlushDue(): boolean {

@@ -1,5 +1,5 @@
 /** Lines into chunks: where they lie, when they roll, how they come in parts. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { contents, names, openWriter, until } from '../helpers/stream-folder.js';
@@ -198,4 +198,43 @@ test('flush waits for all lines that were committed, not for the one that is ope
   await writer.close();
   expect(contents(directory)['00000.jsonl']).toMatch(/\n99\n$/);
   expect(writer.snapshot()).toMatchObject({ lines: 100, pendingLines: 0, pendingBytes: 0, liveBytes: 290 });
+});
+
+describe('a chunk that is ended early', () => {
+  test('takes no more lines, unless it is empty; the next one does', async () => {
+    const { writer, directory } = await openWriter(PLAIN);
+    await writer.roll();
+    expect(await writer.append([line(10)])).toMatchObject({ chunk: 0 });
+    await Promise.all([writer.roll(), writer.roll()]);
+    await writer.roll();
+    expect(names(directory)).toEqual(['00000.jsonl', '00001.jsonl']);
+    expect(await writer.append([line(5)])).toEqual({ chunk: 1, offset: 0, bytes: 5 });
+    await writer.close();
+    await expect(writer.roll()).rejects.toMatchObject({ code: 'PRL_ERR_USAGE' });
+  });
+
+  test('keeps a line that has begun in it', async () => {
+    const { writer } = await openWriter(PLAIN);
+    const open = writer.openLine();
+    open.write(bytes('aaa'));
+    await until(() => writer.snapshot().pendingBytes === 0);
+    const rolled = writer.roll();
+    open.write(bytes('bbb'));
+    expect(await open.commit()).toEqual({ chunk: 0, offset: 0, bytes: 7 });
+    await rolled;
+    expect(await writer.append([line(5)])).toMatchObject({ chunk: 1 });
+    await writer.close();
+  });
+
+  test('goes on when the next one cannot be started', async () => {
+    const { writer, directory } = await openWriter(PLAIN);
+    await writer.append([line(10)]);
+    rmSync(directory, { recursive: true });
+    await expect(writer.roll()).rejects.toMatchObject({
+      code: 'PRL_ERR_TEMPORARY',
+      message: expect.stringContaining('cannot start the chunk behind'),
+    });
+    expect(await writer.append([line(5)])).toEqual({ chunk: 0, offset: 10, bytes: 5 });
+    await writer.close().catch(() => {}); // its files are gone
+  });
 });
