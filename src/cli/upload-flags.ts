@@ -80,9 +80,8 @@ export const uploadFlags = {
   'max-attempts': countFlag({
     helpValue: '<n>',
     helpGroup: 'LIMITS',
-    default: DEFAULT_MAX_ATTEMPTS,
     min: 1,
-    summary: 'Attempts for one request, the first included.',
+    summary: `Attempts for one request, the first included. Default: ${DEFAULT_MAX_ATTEMPTS}; with --follow no limit.`,
   }),
   'max-wait': durationFlag({
     helpGroup: 'LIMITS',
@@ -111,6 +110,11 @@ export const uploadFlags = {
   }),
   ...screenFlags,
 };
+
+/** Who follows a run for days is there when the service comes back; who waits in front of a terminal wants to know. */
+export function maxAttemptsOf(given: number | undefined, follows: boolean): number {
+  return given ?? (follows ? Number.POSITIVE_INFINITY : DEFAULT_MAX_ATTEMPTS);
+}
 
 /** @throws PrlError `PRL_ERR_USAGE` when several runs are to be followed: the first might never end */
 export function refuseSeveralFollowed(runs: readonly string[], follows: boolean): void {

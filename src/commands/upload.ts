@@ -9,7 +9,13 @@ import { isUtf8Locale } from '../cli/screen.js';
 import { shellLine } from '../cli/shell-words.js';
 import { planDocument, type Surroundings, type UploadDocument, uploadDocument } from '../cli/upload-document.js';
 import { finishedStatus, uploadFailure } from '../cli/upload-failure.js';
-import { parseContext, refuseRepeatedStdin, refuseSeveralFollowed, uploadFlags } from '../cli/upload-flags.js';
+import {
+  maxAttemptsOf,
+  parseContext,
+  refuseRepeatedStdin,
+  refuseSeveralFollowed,
+  uploadFlags,
+} from '../cli/upload-flags.js';
 import { uploadReport } from '../cli/upload-report.js';
 import { isInterruption, type RunResult, uploadRunsDocument, uploadRunsLine } from '../cli/upload-runs.js';
 import { showUpload } from '../cli/upload-screen.js';
@@ -177,7 +183,7 @@ export default class Upload extends PrlCommand {
       targetBytes: flags.batch,
       budgetBytes: flags.budget,
       compress: flags.compress,
-      maxAttempts: flags['max-attempts'],
+      maxAttempts: maxAttemptsOf(flags['max-attempts'], flags.follow),
       maxWaitMs: flags['max-wait'],
       verifies: flags.verify,
       retriesRejected: flags['retry-rejected'],

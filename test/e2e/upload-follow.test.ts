@@ -228,6 +228,24 @@ describe('a slow service', () => {
     expect(document.peak_rss_bytes).toBeLessThan(250 * 2 ** 20);
   });
 
+  test('U12: one that is away for longer than any upload tries is waited for, and asked no more than it allows', {
+    timeout: 60_000,
+  }, async () => {
+    const refusal = { kind: 'answer', status: 503, headers: { 'Retry-After': '1' } } as const;
+    const server = await serve((index) => (index < 7 ? refusal : undefined));
+    writeChunk(0, episode('a'));
+    const running = startPrl(['upload', run, '-f', '--url', server.url, '--json'], { home });
+    await until(() => server.stored.size === 1);
+    running.child.kill('SIGINT');
+    expect(documentOf(await running.ended)).toMatchObject({ partial: true, sent: { episodes: 1 }, retries: 7 });
+    // As many as are asked for.
+    const away = await serve(() => refusal);
+    appendFileSync(join(run, STREAM, '00000.jsonl'), episode('b'));
+    const args = ['upload', run, '-f', '--url', away.url, '--json', '--max-attempts', '2'];
+    expect((await runPrl(args, { home })).status).toBe(5);
+    expect(away.requests).toHaveLength(2);
+  });
+
   test('a request that is held does not keep a signal waiting, and is sent again by the next upload, once', async () => {
     let release = (): void => {};
     const held = new Promise<void>((done) => {
