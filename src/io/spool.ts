@@ -99,6 +99,15 @@ export class Spool {
   }
 
   /**
+   * Does what it can for a disk without room: the chunk that grows is ended, so that it can go too once it is settled.
+   * Returns whether there is more room now.
+   */
+  async makeRoom(settled: Iterable<ChunkSettlement>): Promise<boolean> {
+    await this.#writer.roll().catch(() => {}); // not even room for a name: what is settled may give some
+    return this.removeSettled(settled);
+  }
+
+  /**
    * Lets go of it. What is settled to its end is removed, and where nothing is left the directory too.
    * @returns bytes that stay for the next process @throws PrlError when the last lines may not be in their file
    */

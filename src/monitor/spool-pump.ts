@@ -31,6 +31,8 @@ export type SpoolPumpOptions = {
   readonly spoolBytes: number;
   /** Opens the spool; tried again when it fails. @throws PrlError */
   readonly open: () => Promise<Spool>;
+  /** Called when the disk or the spool takes no more; returns whether there is room again. */
+  readonly makeRoom: () => Promise<boolean>;
   /** What records count as that the service will never get; null when it may. Asked for each. */
   readonly passesBy: () => CountedAs | null;
   readonly onNotice: (notice: PrimeNotice) => void;
@@ -139,7 +141,8 @@ export class SpoolPump {
       const message = `${messageOf(error)}; episodes wait in memory, and it is tried again`;
       this.#options.onNotice({ kind: 'spool', message });
     }
-    if (!this.#isStopping) await this.#nap.sleep(backoffMs(this.#failures, 0));
+    const hasRoom = this.#spool !== null && (await this.#options.makeRoom());
+    if (!hasRoom && !this.#isStopping) await this.#nap.sleep(backoffMs(this.#failures, 0));
   }
 
   #recover(): void {

@@ -35,6 +35,8 @@ export class SpoolSource implements PrimeSource {
   #onReady: ((leftUpTo: StreamEnd) => void) | null = null;
   /** Of records that were given up, those that are in the spool. */
   #leftInSpool = 0;
+  /** How far the spool is settled. */
+  #chunks: ReadonlyMap<number, ChunkSettlement> = new Map();
   #removing: Promise<void> | null = null;
 
   /** @param passesBy what records count as that the service will never get */
@@ -57,6 +59,7 @@ export class SpoolSource implements PrimeSource {
       slices: new Slices(pace),
       ...{ run, spoolBytes, passesBy, onNotice },
       open: () => this.#openSpool(),
+      makeRoom: async () => (await this.#pump.spool?.makeRoom(this.#chunks.values())) === true,
     });
   }
 
@@ -103,6 +106,7 @@ export class SpoolSource implements PrimeSource {
   }
 
   settled(chunks: ReadonlyMap<number, ChunkSettlement>): void {
+    this.#chunks = chunks;
     const { spool } = this.#pump;
     if (spool === null) return;
     // While it is at it, what is settled meanwhile can wait for the next time.

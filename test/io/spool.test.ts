@@ -53,6 +53,17 @@ test('chunks go when they are complete and settled to their end; the one that gr
   expect(chunksOf(spool.directory)).toEqual(['00000.jsonl', '00002.jsonl']);
 });
 
+test('without room the chunk that grows is ended, so that it goes too once it is settled', async () => {
+  const spool = await open(join(tempFolder(), 'spool'));
+  await append(spool, 1);
+  expect(await spool.makeRoom([])).toBe(false);
+  expect(chunksOf(spool.directory)).toEqual(['00000.jsonl', '00001.jsonl']);
+  expect(await spool.makeRoom([settledTo(0, LINE.length)])).toBe(true);
+  await append(spool, 1);
+  expect(chunksOf(spool.directory)).toEqual(['00001.jsonl']);
+  await spool.close(new Map());
+});
+
 test('with everything settled nothing is left of it but what others put there', async () => {
   const parent = tempFolder();
   const spool = await open(join(parent, 'spool'));
