@@ -32,7 +32,7 @@ type Listing = ReadonlyMap<string, string>;
 /** Episodes on a page. Newest come first, so that behind a page without news there is hardly any. */
 const PAGE_ITEMS = 100;
 /** For the first page: a service that is silent is found out by sending, with all the patience that asks for. */
-const FIRST_PAGE_MS = 10_000;
+const FIRST_PAGE_MS = 5_000;
 /** Runs that the records of one run may name; those of others are sent again. */
 const MAX_RUNS = 16;
 /** Settled ranges shorter than this cost more to pass over than to read. */
@@ -42,11 +42,22 @@ const SHORT_SKIP_BYTES = 4 * 1024 * 1024;
  * Settles in the journal what is proven to be stored. Asks for nothing when the journal covers the run, and for one
  * page when it knows every upload on it; the run is read only where the service lists uploads that are news.
  *
- * @throws the signal's reason on abort, and what `prepareRecord` throws; a service that does not list is no error
+ * Ends quietly with the signal: the upload that follows says so. @throws what `prepareRecord` throws; a service that does
+ * not list is no error
  */
 export async function reconcile(options: ReconcileOptions): Promise<void> {
-  const { run, journal, stamp } = options;
+  const { run, journal, signal } = options;
   if (isSettled(run, journal)) return;
+  try {
+    await lookUp(options);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  journal.lines.begin();
+}
+
+async function lookUp(options: ReconcileOptions): Promise<void> {
+  const { journal, stamp } = options;
   const listings = new Map<string, Listing>();
   const batches = new Map<string, ListedBatch>();
   for await (const event of unsettledEvents(options)) {
@@ -67,7 +78,6 @@ export async function reconcile(options: ReconcileOptions): Promise<void> {
     if (listing?.size === 0 && listings.size === 1) return;
     if (listing !== undefined) sortIn(batches, listing, candidate);
   }
-  journal.lines.begin();
 }
 
 function sortIn(batches: Map<string, ListedBatch>, listing: Listing, candidate: Candidate): void {
@@ -131,7 +141,6 @@ async function list(
     const pages = format === 'episode' ? reader.listEpisodes(runId, either) : reader.listRunTraces(runId, either);
     return await untilKnown(pages, journal.lines.uploadIds(), () => clearTimeout(timer));
   } catch {
-    signal.throwIfAborted();
     return new Map();
   } finally {
     clearTimeout(timer);

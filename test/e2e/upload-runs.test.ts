@@ -30,7 +30,7 @@ async function scene(options: Partial<ServiceOptions> = {}): Promise<Scene> {
     await service.close();
     rmSync(home, { recursive: true, force: true });
   });
-  const [a, b] = ['a', 'b'].map((name) => writeVariedRun(join(home, name), { episodes: 20, runId: name }).root);
+  const [a, b] = ['a', 'b'].map((runId, seed) => writeVariedRun(join(home, runId), { episodes: 20, runId, seed }).root);
   return { home, service, environment: { PRIME_API_KEY: service.token }, a: a as string, b: b as string };
 }
 

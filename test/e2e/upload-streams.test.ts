@@ -3,7 +3,7 @@
  * stream depends on that stream alone, and the status on none.
  */
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify, stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type EmbeddedService, startEmbedded } from '../helpers/embedded-service.js';
@@ -33,7 +33,8 @@ type Setup = { readonly run: string; readonly home: string; readonly environment
 /** A run that nobody has sent, and an environment in which nothing decides about views and colours. */
 function setUp(): Setup {
   const home = tempFolder();
-  const environment = { PRIME_API_KEY: service.token, PRIME_TRACES_URL: service.url };
+  // What one team has stored another one sends.
+  const environment = { PRIME_API_KEY: service.token, PRIME_TRACES_URL: service.url, PRIME_TEAM_ID: basename(home) };
   return { run: copyOfRun('verifiers-eval', home), home, environment };
 }
 

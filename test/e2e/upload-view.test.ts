@@ -15,7 +15,7 @@ let folder: string;
 const services: Running[] = [];
 
 /** A service that answers, and one that reads nothing and answers nothing from the first upload on. */
-const urls = { answering: '', stalled: '' };
+const urls = { answering: '', slow: '' };
 
 async function serve(name: keyof typeof urls, ...args: string[]): Promise<void> {
   const running = prl.start(['serve', '--port', '0', '--data', path.join(folder, name), ...args]);
@@ -28,7 +28,7 @@ beforeAll(async () => {
   prl = new CommandRoot();
   folder = mkdtempSync(path.join(tmpdir(), 'prl-upload-view-'));
   await serve('answering');
-  await serve('stalled', '--fault', 'stall=300s');
+  await serve('slow', '--fault', 'bandwidth=100B/s');
 });
 
 afterAll(async () => {
@@ -84,7 +84,7 @@ describe.skipIf(!HAS_PYTHON)('prl upload on a terminal (needs python3)', () => {
     ['SIGTERM', { signal: 'SIGTERM' }, 143],
     ['SIGHUP', { signal: 'SIGHUP' }, 143],
   ] as const)('%s stops it with a partial report and the terminal as it was', async (_name, deed, status) => {
-    const result = await upload('stalled', { steps: [{ expect: 'in flight 1', ...deed }] });
+    const result = await upload('slow', { steps: [{ expect: 'in flight 1', ...deed }] });
     expect(result).toMatchObject({ status, failed: null });
     expect(plain(result)).toContain('saving the journal of what is stored; a second signal leaves at once\n');
     expect(plain(result)).toMatch(
@@ -100,7 +100,7 @@ describe.skipIf(!HAS_PYTHON)('prl upload on a terminal (needs python3)', () => {
       { expect: 'send', resize: [120, 40] as const },
       { expect: 'prl 0.', send: 'q' },
     ];
-    const result = await upload('stalled', { steps });
+    const result = await upload('slow', { steps });
     expect(result).toMatchObject({ status: 130, failed: null });
     expectRestored(result);
   });
@@ -125,7 +125,7 @@ describe.skipIf(!HAS_PYTHON)('prl upload on a terminal (needs python3)', () => {
       { expect: 'uploading run', signal: 'SIGUSR1' },
       { expect: ' upload  ', signal: 'SIGINT' },
     ] as const;
-    const result = await upload('stalled', { args: ['--no-tui', '--progress-interval', '0'], steps });
+    const result = await upload('slow', { args: ['--no-tui', '--progress-interval', '0'], steps });
     expect(result).toMatchObject({ status: 130, failed: null });
     expect(plain(result).match(/^\d\d:\d\d:\d\d upload {2}.*$/gm)).toHaveLength(1);
   });
@@ -145,7 +145,7 @@ describe.skipIf(!HAS_PYTHON)('prl upload on a terminal (needs python3)', () => {
   });
 
   test('a locale without UTF-8 gets ASCII only', async () => {
-    const result = await upload('stalled', { env: { LANG: 'C' }, steps: [{ expect: 'in flight 1', send: 'q' }] });
+    const result = await upload('slow', { env: { LANG: 'C' }, steps: [{ expect: 'in flight 1', send: 'q' }] });
     expect(result).toMatchObject({ status: 130, failed: null });
     expect(plain(result)).toMatch(/^[\x20-\x7e\n]*$/);
   });

@@ -60,10 +60,17 @@ export type FaultyServer = {
   close(): Promise<void>;
 };
 
+export type FaultyServerOptions = {
+  /** Serves TLS. */
+  readonly tls?: ServerOptions | undefined;
+  /** Whether the script is asked about reads as well; else each gets an empty listing, and none is counted. */
+  readonly scriptsReads?: boolean;
+};
+
 /** @param script called for each request, in order of arrival, counted from 0; undefined means no fault */
 export async function startFaultyServer(
   script: (index: number, request: IncomingMessage) => Fault | undefined = () => undefined,
-  tls?: ServerOptions,
+  { tls, scriptsReads = false }: FaultyServerOptions = {},
 ): Promise<FaultyServer> {
   const state = {
     requests: [] as SeenRequest[],
@@ -77,6 +84,10 @@ export async function startFaultyServer(
   };
   let arrived = 0;
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.method === 'GET' && !scriptsReads) {
+      answerJson(response, 200, { items: [], next_cursor: null });
+      return;
+    }
     const fault = script(arrived, request);
     arrived += 1;
     state.open += 1;

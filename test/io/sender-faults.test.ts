@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 async function serve(script?: (index: number) => Fault | undefined, isTls = false): Promise<FaultyServer> {
-  const server = await startFaultyServer(script, isTls ? certificate : undefined);
+  const server = await startFaultyServer(script, { tls: isTls ? certificate : undefined });
   closers.push(server.close);
   return server;
 }

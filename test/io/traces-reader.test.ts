@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 async function serve(script: (index: number) => Fault | undefined) {
-  const server = await startFaultyServer(script);
+  const server = await startFaultyServer(script, { scriptsReads: true });
   closers.push(server.close);
   return server;
 }

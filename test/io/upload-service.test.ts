@@ -20,7 +20,7 @@ import { encodeId, TracesReader } from '../../src/io/traces-reader.js';
 import { type Service, startService } from '../../src/service/server.js';
 import { accessTo, SECRET } from '../helpers/access.js';
 import { FastClock } from '../helpers/clocks.js';
-import { startFaultyServer } from '../helpers/faulty-server.js';
+import { type FaultyServer, startFaultyServer } from '../helpers/faulty-server.js';
 import { recordsOf } from '../helpers/lines.js';
 import { MemoryJournal } from '../helpers/memory-journal.js';
 
@@ -73,6 +73,13 @@ async function upload(
   });
   const batches = batchesOf(records, { stamp, targetBytes, onRejected: (line) => void leftOut.push(line) });
   return { result: await uploader.run(batches, never), expectations, leftOut };
+}
+
+/** A service that is only read, by a script. */
+async function startReads(script: Parameters<typeof startFaultyServer>[0]): Promise<FaultyServer> {
+  const server = await startFaultyServer(script, { scriptsReads: true });
+  closers.push(server.close);
+  return server;
 }
 
 function readerTo(url: string): TracesReader {
@@ -196,12 +203,11 @@ describe('reading', () => {
     const ids = new Set<string>();
     for await (const { id } of readerTo(service.url).listEpisodes('r', never)) ids.add(id);
     expect(ids.size).toBe(230);
-    const circle = await startFaultyServer(() => ({
+    const circle = await startReads(() => ({
       kind: 'answer',
       status: 200,
       body: '{"items":[],"next_cursor":"c"}',
     }));
-    closers.push(circle.close);
     const list = readerTo(circle.url).listEpisodes('r', never);
     await expect(list.next()).rejects.toMatchObject({ code: 'PRL_ERR_INTEGRITY' });
   });
@@ -215,8 +221,7 @@ describe('reading', () => {
     ['a.b-c_d~', 'a.b-c_d~'],
   ])('B22, A44: the id %j goes raw as %s', async (id, segment) => {
     expect(encodeId(id)).toBe(segment);
-    const server = await startFaultyServer(() => ({ kind: 'answer', status: 200, body: 'doc' }));
-    closers.push(server.close);
+    const server = await startReads(() => ({ kind: 'answer', status: 200, body: 'doc' }));
     expect(await readerTo(server.url).digestOf(id, never)).toBe(sha256([Buffer.from('doc')]));
     expect(server.requests[0]?.path).toBe(`/api/v1/traces/${segment}?raw=true`);
   });
@@ -226,14 +231,12 @@ describe('reading', () => {
   });
 
   test.each([429, 502, 503, 504])('%d is tried three times in all', async (status) => {
-    const server = await startFaultyServer((index) =>
+    const server = await startReads((index) =>
       index < 2 ? { kind: 'answer', status } : { kind: 'answer', status: 200, body: 'doc' },
     );
-    closers.push(server.close);
     expect(await readerTo(server.url).digestOf('t', never)).toBe(sha256([Buffer.from('doc')]));
     expect(server.requests).toHaveLength(3);
-    const down = await startFaultyServer(() => ({ kind: 'answer', status, body: SECRET }));
-    closers.push(down.close);
+    const down = await startReads(() => ({ kind: 'answer', status, body: SECRET }));
     await expect(readerTo(down.url).digestOf('t', never)).rejects.toMatchObject({
       code: 'PRL_ERR_TEMPORARY',
       message: expect.not.stringContaining(SECRET),
@@ -242,8 +245,7 @@ describe('reading', () => {
   });
 
   test('401 is final and has its own code; 404 is an answer', async () => {
-    const server = await startFaultyServer((index) => ({ kind: 'answer', status: index === 0 ? 401 : 404 }));
-    closers.push(server.close);
+    const server = await startReads((index) => ({ kind: 'answer', status: index === 0 ? 401 : 404 }));
     const reader = readerTo(server.url);
     await expect(reader.digestOf('t', never)).rejects.toMatchObject({ code: 'PRL_ERR_AUTH' });
     expect(await reader.digestOf('t', never)).toBeNull();
@@ -251,10 +253,9 @@ describe('reading', () => {
   });
 
   test('a connection that breaks inside a document is read again from its start', async () => {
-    const server = await startFaultyServer((index) =>
+    const server = await startReads((index) =>
       index === 0 ? { kind: 'cut_answer' } : { kind: 'answer', status: 200, body: 'doc' },
     );
-    closers.push(server.close);
     expect(await readerTo(server.url).digestOf('t', never)).toBe(sha256([Buffer.from('doc')]));
   });
 });
