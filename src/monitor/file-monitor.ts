@@ -192,6 +192,7 @@ export class FileMonitor {
       queuedCalls: episodes.calls + updates.calls,
       queuedEpisodes: episodes.queued,
       queuedUpdates: updates.queued,
+      earlierEpisodes: this.#episodes.earlierLines,
       writtenEpisodes: episodes.written,
       writtenUpdates: updates.written,
       writtenBytes: episodes.writtenBytes + updates.writtenBytes,

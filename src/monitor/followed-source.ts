@@ -5,7 +5,7 @@
 
 import { endOfRun } from '../io/run-end.js';
 import type { ChunkSettlement } from '../io/settlement.js';
-import type { StreamEnd } from '../io/upload-messages.js';
+import type { StreamEnd, UploadBeginning } from '../io/upload-messages.js';
 import type { FileMonitor } from './file-monitor.js';
 import type { PrimeSource, SourceCounts } from './prime-source.js';
 
@@ -13,8 +13,8 @@ import type { PrimeSource, SourceCounts } from './prime-source.js';
 type Stream = {
   readonly directory: string;
   readonly runId: string | null;
-  /** Null where what was there before is not told apart. */
-  readonly leftUpTo: StreamEnd | null;
+  /** Records that were there; null where those are not told apart from what came since. */
+  readonly earlier: number | null;
   inStream(): number;
   /** Resolves when everything written by now is in the files. */
   end(): Promise<StreamEnd>;
@@ -31,16 +31,17 @@ export class FollowedSource implements PrimeSource {
 
   /** The stream of a monitor, from where it is now. */
   static ofMonitor(monitor: FileMonitor): FollowedSource {
-    const { lines, chunk, liveBytes } = monitor.snapshot().stream;
+    const { earlierEpisodes, stream } = monitor.snapshot();
+    const { lines } = stream;
     return new FollowedSource({
       directory: monitor.runDirectory,
       runId: monitor.runId,
-      leftUpTo: { chunk, offset: liveBytes },
+      earlier: earlierEpisodes + lines,
       inStream: () => monitor.snapshot().stream.lines - lines,
       end: async () => {
         await monitor.flush().catch(() => {}); // told by the monitor; what is in the stream is there
-        const { stream } = monitor.snapshot();
-        return { chunk: stream.chunk, offset: stream.liveBytes };
+        const { chunk, liveBytes } = monitor.snapshot().stream;
+        return { chunk, offset: liveBytes };
       },
     });
   }
@@ -50,7 +51,7 @@ export class FollowedSource implements PrimeSource {
    * @param read records of it that were read and are not those of an earlier upload
    */
   static ofDirectory(directory: string, runId: string | null, read: () => number): FollowedSource {
-    return new FollowedSource({ directory, runId, leftUpTo: null, inStream: read, end: () => endOfRun(directory) });
+    return new FollowedSource({ directory, runId, earlier: null, inStream: read, end: () => endOfRun(directory) });
   }
 
   get directory(): string {
@@ -62,7 +63,12 @@ export class FollowedSource implements PrimeSource {
   }
 
   async open(onReady: (leftUpTo: StreamEnd | null) => void): Promise<void> {
-    onReady(this.#stream.leftUpTo);
+    onReady(null);
+  }
+
+  adopted({ stored, rejected }: UploadBeginning): number {
+    const { earlier } = this.#stream;
+    return earlier === null ? 0 : Math.max(0, earlier - stored - rejected);
   }
 
   log(episodes: readonly unknown[]): boolean {

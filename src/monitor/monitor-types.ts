@@ -68,6 +68,8 @@ export type MonitorSnapshot = {
   readonly queuedCalls: number;
   readonly queuedEpisodes: number;
   readonly queuedUpdates: number;
+  /** In the stream before it was opened; the one count that does not start at 0. */
+  readonly earlierEpisodes: number;
   readonly writtenEpisodes: number;
   readonly writtenUpdates: number;
   /** Of episodes and updates, LF included. */

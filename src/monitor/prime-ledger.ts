@@ -18,16 +18,19 @@ const NOTHING: UploadProgress = {
 };
 
 export class PrimeLedger {
-  /** What was there before, which is not ours to count. */
-  #known: UploadBeginning = { stored: 0, rejected: 0, left: 0 };
+  /** What was settled before, which is not ours to count. */
+  #known = { stored: 0, rejected: 0 };
+  #adopted = 0;
   readonly #chunks = new Map<number, ChunkSettlement>();
   #stored = 0;
   #rejected = 0;
   #last = NOTHING;
   readonly #activity = { requests: 0, wireBytes: 0, retries: 0 };
 
-  begun(beginning: UploadBeginning): void {
-    this.#known = beginning;
+  /** @param adopted records that an earlier process left unsettled */
+  begun({ stored, rejected }: UploadBeginning, adopted: number): void {
+    this.#known = { stored, rejected };
+    this.#adopted = adopted;
   }
 
   progress(progress: UploadProgress): void {
@@ -49,7 +52,7 @@ export class PrimeLedger {
   }
 
   get adopted(): number {
-    return this.#known.left ?? 0;
+    return this.#adopted;
   }
 
   get stored(): number {

@@ -155,7 +155,7 @@ export class PrimeMonitor {
         environment: placesOf(environment),
       },
       listener: {
-        begun: (beginning) => this.#ledger.begun(beginning),
+        begun: (beginning) => this.#ledger.begun(beginning, this.#source.adopted(beginning)),
         progress: (progress) => this.#note(progress),
         notice: (message) => onNotice({ kind: 'upload', message }),
         ended: (end, rejected) => this.#end(end, rejected),

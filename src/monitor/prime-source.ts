@@ -1,6 +1,6 @@
 /** Where a prime monitor has its records from: a spool of its own, or a stream that somebody else writes. No logic. */
 import type { ChunkSettlement } from '../io/settlement.js';
-import type { StreamEnd } from '../io/upload-messages.js';
+import type { StreamEnd, UploadBeginning } from '../io/upload-messages.js';
 import type { LogOptions } from './monitor-types.js';
 
 /** Records. `admitted = inStream + waiting + refused + failed + skipped`. */
@@ -28,10 +28,12 @@ export type PrimeSource = {
   readonly runId: string | null;
   /**
    * Begins. `onReady` is called, once, when there is a stream that can be uploaded, with the end of what an earlier
-   * process left in it; null where that is not told apart.
+   * process left in it if that is to be counted.
    * @throws PrlError `PRL_ERR_LOCKED` when another prl writes it
    */
   open(onReady: (leftUpTo: StreamEnd | null) => void): Promise<void>;
+  /** Records that an earlier process left unsettled, by what the upload found settled when it began. */
+  adopted(beginning: UploadBeginning): number;
   /** Takes records or drops them, at once. False when they were dropped, or came after `close`. */
   log(episodes: readonly unknown[], options: LogOptions): boolean;
   /** Resolves with the end of the stream when everything logged by now is in it or refused; null when it never will be. */

@@ -20,6 +20,8 @@ export type RecordForm = {
 export class RecordLane {
   readonly model: ModelRule;
   readonly rowSteps: RowSteps;
+  /** Records that were in the stream when it was opened. */
+  readonly earlierLines: number;
   readonly #stream: StreamWriter;
   readonly #index: IndexAppender;
   readonly #outbox: RowOutbox;
@@ -31,6 +33,7 @@ export class RecordLane {
     this.#stream = stream;
     this.#index = index;
     this.#outbox = new RowOutbox(index);
+    this.earlierLines = index.rows;
     this.#lines = index.rows;
   }
 

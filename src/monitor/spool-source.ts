@@ -11,7 +11,7 @@ import type { CountedAs } from '../core/upload/strikes.js';
 import { within } from '../io/patience.js';
 import type { ChunkSettlement } from '../io/settlement.js';
 import { Spool } from '../io/spool.js';
-import type { StreamEnd } from '../io/upload-messages.js';
+import type { StreamEnd, UploadBeginning } from '../io/upload-messages.js';
 import { wasmModule } from '../io/wasm-modules.js';
 import { copyEpisode } from './episode-copy.js';
 import type { LogOptions } from './monitor-types.js';
@@ -73,6 +73,10 @@ export class SpoolSource implements PrimeSource {
       const message = `${messageOf(error)}; episodes wait in memory, and it is tried again`;
       this.#settings.onNotice({ kind: 'spool', message });
     }
+  }
+
+  adopted({ left }: UploadBeginning): number {
+    return left ?? 0;
   }
 
   log(episodes: readonly unknown[], { kind, step }: LogOptions): boolean {

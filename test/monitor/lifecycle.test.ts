@@ -154,7 +154,7 @@ describe('what is told', () => {
     void monitor.logMetrics({ a: 1 }, { step: null });
     expect(monitor.snapshot()).toMatchObject({
       runId: 'r1',
-      ...{ queuedCalls: 3, queuedEpisodes: 3, queuedUpdates: 1 },
+      ...{ earlierEpisodes: 0, queuedCalls: 3, queuedEpisodes: 3, queuedUpdates: 1 },
       ...{ writtenEpisodes: 0, writtenUpdates: 0, writtenBytes: 0, metricsRows: 0 },
     });
     const bytes = (await Promise.all(logged))
@@ -162,7 +162,7 @@ describe('what is told', () => {
       .reduce((sum, one) => sum + one.bytes, 0);
     await monitor.flush();
     expect(monitor.snapshot()).toMatchObject({
-      ...{ queuedCalls: 0, queuedEpisodes: 0, queuedUpdates: 0 },
+      ...{ earlierEpisodes: 0, queuedCalls: 0, queuedEpisodes: 0, queuedUpdates: 0 },
       ...{ writtenEpisodes: 3, writtenUpdates: 1, metricsRows: 1, refused: 0, failed: 0, metricsFailed: 0 },
       stream: { lines: 3, bytes },
     });
