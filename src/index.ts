@@ -70,3 +70,6 @@ export type {
   MonitorSnapshot,
   RefusedRecord,
 } from './monitor/monitor-types.js';
+export { PrimeMonitor } from './monitor/prime-monitor.js';
+export { PRIME_MONITOR_DEFAULTS, type PrimeMonitorOptions } from './monitor/prime-settings.js';
+export type { FinishReport, PrimeCounts, PrimeNotice, PrimeSnapshot, PrimeState } from './monitor/prime-types.js';
