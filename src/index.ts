@@ -1,5 +1,5 @@
 /**
- * The public library of prl: encoding episodes, writing, reading and following streams, index rows, the file monitor and
+ * The public library of prl: encoding episodes, writing, reading and following streams, index rows, the monitors and
  * the parts of the upload pipeline. What is exported here is stable; everything else may change in any version.
  */
 export { type EncodePartsOptions, encodeParts, encodeTo, encodeToBuffer } from './core/encode/drivers.js';
