@@ -19,6 +19,9 @@ export class RunGrowth {
   /** Where in each chunk reading has come to. */
   readonly #readBytes = new Map<number, number>();
   readonly #growing = new Set<number>();
+  /** The chunk that something was told of last. */
+  #current = 0;
+  #hasCaughtUp = false;
   #writer: WriterState | null = null;
   #unreadBytes = 0;
 
@@ -36,7 +39,7 @@ export class RunGrowth {
     return this.#chunkBytes.size;
   }
 
-  /** Files that may still grow. */
+  /** Files that may still grow; of a run of many, those that have been seen to. */
   get growing(): number {
     return this.#growing.size;
   }
@@ -54,6 +57,7 @@ export class RunGrowth {
   note(event: FollowEvent): void {
     switch (event.type) {
       case 'record':
+        if (this.#hasCaughtUp) this.#growing.add(event.record.chunk);
         this.#read(event.record.chunk, event.record.offset + event.record.length);
         break;
       case 'damage':
@@ -72,8 +76,11 @@ export class RunGrowth {
         this.#writer = event.state;
         break;
       case 'caught-up':
+        this.#hasCaughtUp = true;
         // What was passed over was not told.
-        for (const [chunk, bytes] of this.#chunkBytes) if (this.#readBytes.has(chunk)) this.#read(chunk, bytes);
+        for (const [chunk, bytes] of this.#chunkBytes) {
+          if (this.#readBytes.has(chunk)) raise(this.#readBytes, chunk, bytes);
+        }
         this.#unreadBytes = 0;
         break;
       case 'notice':
@@ -92,7 +99,7 @@ export class RunGrowth {
   /** Looks every second how much is not read, until the signal. */
   async measure(clock: Clock, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#unreadBytes = await unreadBytes(this.#run, this.#readBytes);
+      this.#unreadBytes = await unreadBytes(this.#run, this.#readBytes, this.#current);
       await clock.sleep(MEASURE_MS, signal).catch(() => {}); // the signal is asked above
     }
   }
@@ -100,13 +107,17 @@ export class RunGrowth {
   #noteFile(file: ChunkFile, isRead: boolean): void {
     raise(this.#chunkBytes, file.chunk, bytesOf(file));
     raise(this.#readBytes, file.chunk, 0);
-    if (!isRead && file.form === 'plain') this.#growing.add(file.chunk);
-    else this.#growing.delete(file.chunk);
+    this.#current = file.chunk;
+    const { layout, files } = this.#run;
+    const isOnly = layout === 'R3' || files.length === 1;
+    if (isRead) this.#growing.delete(file.chunk);
+    else if (isOnly && file.form === 'plain') this.#growing.add(file.chunk);
   }
 
   #read(chunk: number, endOffset: number): void {
     raise(this.#chunkBytes, chunk, endOffset);
     raise(this.#readBytes, chunk, endOffset);
+    this.#current = chunk;
   }
 
   #forget(chunk: number | null): void {

@@ -22,7 +22,7 @@ export type UploadEvent =
 export type UploadReading = Omit<ReadRecordsOptions, 'signal'> & {
   readonly signal: AbortSignal;
   /** False where cuts cannot be remembered: then a batch waits until it is full or its chunk is closed (R-UP-2). */
-  readonly canCutEarly?: () => boolean;
+  readonly canCutEarly: () => boolean;
 };
 
 export type UploadFollowerOptions = {
@@ -32,8 +32,6 @@ export type UploadFollowerOptions = {
   readonly backlog: Backlog;
   /** How long a line waits for others to share its request, in milliseconds; default 2,000. */
   readonly lingerMs?: number;
-  /** Longest time between two looks at the run, in milliseconds; default 500. */
-  readonly pollMs?: number;
   readonly onNotice: (message: string) => void;
 };
 
@@ -94,7 +92,7 @@ export class UploadFollower {
    * Tells the run from its start until its writer is finished, or `drain` was called, and everything is settled.
    * @throws the signal's reason; PrlError `PRL_ERR_USAGE` for a document, which cannot be followed
    */
-  async *read({ signal, canCutEarly = () => true, ...reading }: UploadReading): AsyncGenerator<UploadEvent, void> {
+  async *read({ signal, canCutEarly, ...reading }: UploadReading): AsyncGenerator<UploadEvent, void> {
     const leaving = new AbortController();
     const events = this.#follow({
       ...reading,
@@ -122,21 +120,14 @@ export class UploadFollower {
     } finally {
       leaving.abort();
       await next?.catch(() => {}); // it is left, and its error with it
-      await events.return();
-      close();
+      await events.return().finally(close);
     }
   }
 
   #follow(options: FollowOptions): AsyncGenerator<FollowEvent, void> {
-    const { run, clock, pollMs } = this.#options;
-    return followRecords(run, {
-      untilFinished: true,
-      // Its records are known by their bytes, which tell more than an id that comes again.
-      retells: true,
-      clock,
-      ...options,
-      ...(pollMs === undefined ? {} : { pollMs }),
-    });
+    const { run, clock } = this.#options;
+    // Its records are known by their bytes, which tell more than an id that comes again.
+    return followRecords(run, { ...options, untilFinished: true, retells: true, clock });
   }
 
   /** Whether the next event comes before something else is due. While there is something to read it always does. */

@@ -131,8 +131,10 @@ export class UploadSource {
     const when = journal.lines.whenStored(digest);
     if (when !== null) {
       // What this upload stored, before the chunk was rewritten, is counted as sent.
-      if (when === 'earlier') this.#options.tally.keep(line);
-      if (when === 'earlier') this.#options.onKept(candidate);
+      if (when === 'earlier') {
+        this.#options.tally.keep(line);
+        this.#options.onKept(candidate);
+      }
       await journal.keep(line, format, digest);
       return true;
     }

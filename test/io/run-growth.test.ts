@@ -1,5 +1,5 @@
 /** What is seen of a run that is followed: chunks, bytes, and what lies on disk behind what was read. */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { FollowEvent } from '../../src/io/follow-types.js';
@@ -28,7 +28,8 @@ test('of a stream: the chunk that is read, and those behind it, sealed or not; t
     [`${STREAM}/00004.jsonl`]: LINE,
   });
   const opened = await openRun(run);
-  const unread = (...read: [number, number][]): Promise<number> => unreadBytes(opened, new Map(read));
+  const unread = (...read: [number, number][]): Promise<number> =>
+    unreadBytes(opened, new Map(read), read.at(-1)?.[0] ?? 0);
   expect(await unread([0, 0])).toBe(26 * LINE.length);
   expect(await unread([0, 3 * LINE.length])).toBe(23 * LINE.length);
   expect(await unread([0, 10], [1, 4 * LINE.length])).toBe(12 * LINE.length);
@@ -37,21 +38,27 @@ test('of a stream: the chunk that is read, and those behind it, sealed or not; t
   expect(await unread([4, 5 * LINE.length])).toBe(0);
 });
 
-test('of flat files each counts for itself; what is gone counts as nothing', async () => {
+test('of flat files the one that is read is looked at, and what is gone counts as nothing', async () => {
   const file = (step: number): string => `rollouts/step_${step}/train/all/traces.jsonl`;
-  const run = await openRun(writeTree(tempFolder(), { [file(1)]: LINE.repeat(3), [file(2)]: LINE.repeat(2) }));
-  expect(await unreadBytes(run, new Map())).toBe(5 * LINE.length);
-  expect(
-    await unreadBytes(
-      run,
-      new Map([
-        [0, LINE.length],
-        [1, 2 * LINE.length],
-      ]),
-    ),
-  ).toBe(2 * LINE.length);
-  const gone = { ...run, files: run.files.map((one) => ({ ...one, path: `${one.path}.gone` })) };
-  expect(await unreadBytes(gone, new Map())).toBe(0);
+  const root = writeTree(tempFolder(), { [file(1)]: LINE.repeat(3), [file(2)]: LINE.repeat(2) });
+  const run = await openRun(root);
+  expect(await unreadBytes(run, new Map(), 0)).toBe(5 * LINE.length);
+  writeTree(root, { [file(1)]: LINE.repeat(30), [file(2)]: LINE.repeat(20) });
+  expect(await unreadBytes(run, new Map([[0, 2 * LINE.length]]), 0)).toBe(30 * LINE.length);
+  rmSync(join(root, file(1)));
+  expect(await unreadBytes(run, new Map(), 0)).toBe(2 * LINE.length);
+});
+
+test('of many files those that are seen to grow count as growing', async () => {
+  const file = (step: number): string => `rollouts/step_${step}/train/all/traces.jsonl`;
+  const run = await openRun(writeTree(tempFolder(), { [file(1)]: LINE, [file(2)]: LINE }));
+  const growth = new RunGrowth(run);
+  for (const one of run.files) growth.note({ type: 'file', file: one, summary: null });
+  growth.note(recordAt(0, 0));
+  growth.note({ type: 'caught-up' });
+  expect(growth.growing).toBe(0);
+  growth.note(recordAt(1, LINE.length));
+  expect(growth.growing).toBe(1);
 });
 
 test('what is not read is looked for again and again, and is nothing once everything is', async () => {

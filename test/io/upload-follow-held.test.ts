@@ -2,10 +2,12 @@
  * Uploading a growing run when the service is slow or holds a request, and when cuts cannot be remembered: what waits,
  * what does not, and how little is read ahead (U16, U27, R-UP-2, T8).
  */
-import { appendFileSync, mkdirSync, readFileSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, renameSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { UploadSnapshot } from '../../src/core/snapshot.js';
+import { openJournal } from '../../src/io/journal.js';
+import { findPlaces } from '../../src/io/journal-place.js';
 import { type Fault, type FaultyServer, startFaultyServer } from '../helpers/faulty-server.js';
 import { type FollowedOptions, FollowedUpload } from '../helpers/followed-upload.js';
 import { episodeLine } from '../helpers/read-run.js';
@@ -134,6 +136,43 @@ describe('requests', () => {
     expect(upload.snapshot.plan.bytes).toBeGreaterThan(100 * targetBytes);
     expect((await upload.stop()).interrupted).toBe(true);
   });
+});
+
+test('U26: what waits on disk behind a stalled service is read at offsets beyond 4 GiB, and known there afterwards', async () => {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const service = await serve((index) => (index === 0 ? { kind: 'held', until: held } : undefined));
+  const path = chunkPath(0);
+  append(0, lines('a'));
+  // A hole in the file costs no disk; that it is settled, as by an earlier upload, saves reading it.
+  const end = 4.25 * 2 ** 30;
+  truncateSync(path, end - 1);
+  append(0, '\n');
+  const tail = Buffer.concat([Buffer.alloc(63), Buffer.from('\n')]);
+  const digests = { digest: '0'.repeat(64), lineDigests: ['line-a-digest-00'] };
+  const journal = await openJournal({
+    places: await findPlaces(root, {}),
+    destination: { baseUrl: service.url, teamId: null, context: {}, stamp: { unstamped: true } },
+    chunkNames: new Map([[0, '0']]),
+    readRange: async () => null,
+    onNotice: () => {},
+  });
+  const range = { chunk: 0, start: 0, end, physicalLines: 2, format: 'episode', lines: 1, sentBytes: 1, tail } as const;
+  await journal.stored({ ...range, ...digests });
+  await journal.close();
+  append(0, lines('b'));
+  const upload = await start(service, { concurrency: 1, targetBytes: 1 });
+  await upload.until(() => service.requests.length === 1);
+  append(0, lines('c', 'd', 'e', 'f'));
+  release();
+  await upload.untilSent(5);
+  expect(await upload.stop()).toMatchObject({ already: { episodes: 1 }, damaged: [] });
+  append(0, lines('g'));
+  const again = await (await start(service, { follows: false })).ended;
+  expect(again).toMatchObject({ sent: { episodes: 1 }, already: { episodes: 6 } });
+  expect(requestsOf(service).join('')).toBe('bcdefg');
 });
 
 describe('R-UP-2: where no journal can be kept', () => {
