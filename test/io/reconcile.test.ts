@@ -2,15 +2,13 @@
  * Demand U4: what a lost journal knew is found again in the service's own listing, proven by digest, and no record body is
  * sent. Real runs, the real service behind a proxy that counts requests; every stored copy counted.
  */
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { UploadOutcome } from '../../src/core/upload/outcome.js';
-import { openRun } from '../../src/io/run.js';
-import { RunUpload, type RunUploadOptions } from '../../src/io/run-upload.js';
-import { accessTo } from '../helpers/access.js';
 import { type CountingProxy, startCountingProxy } from '../helpers/counting-proxy.js';
 import { type EmbeddedService, startEmbedded } from '../helpers/embedded-service.js';
+import { loseJournal, type UploadRunOptions, uploadRun } from '../helpers/run-upload.js';
 import { tempFolder, writeTree } from '../helpers/temp-folder.js';
 import { copyOfRun, storedEpisodes } from '../helpers/upload-command.js';
 import { writeVariedRun } from '../helpers/varied-run.js';
@@ -26,32 +24,8 @@ beforeEach(async () => {
   proxy = await startCountingProxy(service.url);
 });
 
-async function upload(
-  root: string,
-  change: Partial<RunUploadOptions> = {},
-  signal = new AbortController().signal,
-): Promise<UploadOutcome> {
-  const session = new RunUpload({
-    run: await openRun(root),
-    path: root,
-    name: 'varied',
-    access: { ...accessTo(proxy.url), apiKey: service.token },
-    serviceName: 'the service',
-    runId: null,
-    environmentRunId: 'of-the-environment',
-    stamps: true,
-    context: {},
-    concurrency: 2,
-    targetBytes: 4_000,
-    compress: 'none',
-    maxAttempts: 2,
-    retriesRejected: false,
-    verifies: false,
-    environment: { PRL_STATE_DIR: join(root, '../state') },
-    onNotice: (message) => expect.fail(message),
-    ...change,
-  });
-  return session.run(signal);
+function upload(root: string, change: Partial<UploadRunOptions> = {}): Promise<UploadOutcome> {
+  return uploadRun({ root, service: { url: proxy.url, token: service.token }, ...change });
 }
 
 const stream = (text: string): Record<string, string> => ({ 'monitors/file/traces/stream/00000.jsonl': text });
@@ -62,11 +36,6 @@ function episode(id: string, value = 'x'): string {
 
 function trace(id: string): string {
   return `${JSON.stringify({ id, run: { id: RUN_ID }, nodes: [], calls: [] })}\n`;
-}
-
-function loseJournal(root: string): void {
-  rmSync(join(root, 'monitors/prl'), { recursive: true, force: true });
-  rmSync(join(root, '../state'), { recursive: true, force: true });
 }
 
 describe('a finished run', () => {
@@ -212,7 +181,7 @@ test('a lost journal of a run that a killed upload left half way: the other half
   proxy.onRequest(() => {
     if (proxy.requests.length > 12) stop.abort();
   });
-  expect(await upload(root, {}, stop.signal)).toMatchObject({ interrupted: true });
+  expect(await upload(root, { signal: stop.signal })).toMatchObject({ interrupted: true });
   const before = storedEpisodes(service, RUN_ID).length;
   expect(before).toBeGreaterThan(0);
   loseJournal(root);
