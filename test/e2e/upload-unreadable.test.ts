@@ -16,10 +16,13 @@ import { HAS_STRACE } from './serve-child.js';
 
 const STREAM = 'monitors/file/traces/stream';
 
-/** Three lines, by the number of their chunk. */
+/** So many that the next chunk is not open yet when the first line is sent: two batches are read ahead. */
+const LINES = 6;
+
+/** By the number of their chunk. */
 function linesOf(chunk: number): string {
   const run = { type: 'eval', id: 'r' };
-  return [1, 2, 3]
+  return Array.from({ length: LINES }, (_, index) => index + 1)
     .map((number) => {
       const id = `${chunk}-${number}`;
       const traces = [{ id: `t-${id}`, run, nodes: [] }];
@@ -62,8 +65,8 @@ async function expectOneLost(setup: Setup, first: Ended, loss: Loss): Promise<vo
   const { home, args, chunk, environment, server } = setup;
   expect({ status: first.status, stderr: first.stderr }).toEqual({ status: 3, stderr: '' });
   expect(documentOf(first)).toMatchObject({
-    plan: { episodes: 6 },
-    sent: { episodes: 6, requests: 6 },
+    plan: { episodes: 2 * LINES },
+    sent: { episodes: 2 * LINES, requests: 2 * LINES },
     damaged: [
       {
         file: `${STREAM}/00001.jsonl`,
@@ -82,9 +85,9 @@ async function expectOneLost(setup: Setup, first: Ended, loss: Loss): Promise<vo
   const second = await runPrl(args, { home, environment });
   expect(second.status).toBe(0);
   expect(documentOf(second)).toMatchObject({
-    plan: { episodes: 9 },
-    already: { episodes: 6 },
-    sent: { episodes: 3, requests: 3 },
+    plan: { episodes: 3 * LINES },
+    already: { episodes: 2 * LINES },
+    sent: { episodes: LINES, requests: LINES },
     damaged: [],
   });
   expect(stored()).toBe(linesOf(0) + linesOf(2) + linesOf(1));

@@ -90,8 +90,11 @@ type Working = {
   readonly unsent: UnsentRange[];
 };
 
+/** Batches get in line for their requests in the order of the source, whichever is packed first. */
+type Place = { readonly after: Promise<void>; readonly isLined: () => void; readonly signal: AbortSignal };
+
 /** What the parts of one batch have in common. */
-type Settling = { readonly working: Working; readonly memory: BatchMemory | null; readonly signal: AbortSignal };
+type Settling = Place & { readonly working: Working; readonly memory: BatchMemory | null };
 
 type Delivered = { readonly verdict: Verdict; readonly range: BatchRange };
 
@@ -161,9 +164,12 @@ export class Uploader {
   async #drain(batches: AsyncIterable<Batch>, signal: AbortSignal): Promise<void> {
     const underWay = new Set<Promise<void>>();
     let reported: Promise<void> = Promise.resolve();
+    let lined: Promise<void> = Promise.resolve();
     try {
       for await (const batch of untilAborted(batches, this.#halt.signal)) {
-        const settling = this.#settle(batch, signal);
+        const isLined = Promise.withResolvers<void>();
+        const settling = this.#settle(batch, { after: lined, isLined: isLined.resolve, signal });
+        lined = isLined.promise;
         reported = this.#reportAfter(reported, settling);
         reported.catch((error) => this.#halt.abort(error)); // awaited below; meanwhile nothing new starts
         const ended: Promise<void> = settling.then(
@@ -188,12 +194,13 @@ export class Uploader {
     await this.#options.onSettled?.(settled);
   }
 
-  async #settle(batch: Batch, signal: AbortSignal): Promise<Working> {
+  async #settle(batch: Batch, place: Place): Promise<Working> {
     const working: Working = { stored: [], rejected: [], unsent: [] };
     const memory = this.#options.memory?.take(batch) ?? null;
     try {
-      await this.#settlePart(batch, { working, memory, signal });
+      await this.#settlePart(batch, { ...place, working, memory });
     } finally {
+      place.isLined();
       memory?.release();
     }
     return working;
@@ -230,7 +237,7 @@ export class Uploader {
   }
 
   /** The body lives only in here: halves are packed when it is gone. Null when the upload was halted meanwhile. */
-  async #deliver(batch: Batch, { memory, signal }: Settling): Promise<Delivered | null> {
+  async #deliver(batch: Batch, { memory, after, isLined, signal }: Settling): Promise<Delivered | null> {
     const leaveQueue = this.#enqueue(batch);
     try {
       const packed = await this.#pack(batch);
@@ -245,7 +252,10 @@ export class Uploader {
         isStarted = true;
         leaveQueue();
       };
-      const verdict = await this.#delivery.deliver(packed, { halt: this.#halt.signal, signal, onAttempt });
+      await after;
+      const delivering = this.#delivery.deliver(packed, { halt: this.#halt.signal, signal, onAttempt });
+      isLined();
+      const verdict = await delivering;
       // Who gave up may have lost the answer to an attempt that was stored.
       if (verdict !== null && verdict.outcome !== 'gave_up') this.#unanswered -= range.lines;
       return verdict === null ? null : { verdict, range };

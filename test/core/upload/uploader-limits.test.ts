@@ -94,6 +94,18 @@ describe('requests in flight', () => {
   });
 });
 
+test('requests start in the order of the source, however long packing takes', async () => {
+  const slow = (text: string): boolean => Number(text.slice(1)) % 3 === 0;
+  const pack = async (batch: Batch): Promise<PackedBatch> => {
+    const packed = await packQuarter(batch);
+    for (let turns = slow(packed.digest) ? 20 : 1; turns > 0; turns -= 1) await new Promise(setImmediate);
+    return packed;
+  };
+  const { sender } = await run(several(30), { options: { pack, concurrency: 4 } });
+  const started = [...sender.sent].sort((a, b) => a.startMs - b.startMs).map(({ text }) => Number(text.slice(1)));
+  expect(started).toEqual([...started].sort((a, b) => a - b));
+});
+
 describe('memory', () => {
   const MIB = 2 ** 20;
   const BUDGET_BYTES = 24 * MIB;
