@@ -3,9 +3,11 @@
  * uploads killed, its service stopped or gone. Every stored copy is read out of the service's database: each episode is
  * there once (U1, U2, U7, U12, U16, U24).
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { watchChild } from '../helpers/child.js';
 import { seededRandom } from '../helpers/generated-run.js';
 import { expectAccount } from '../helpers/primed.js';
 import { gone, Producer, type ProducerJob, peakBytesOf } from '../helpers/producer.js';
@@ -199,4 +201,28 @@ test('scenario H, short: large episodes as fast as they can be logged, none drop
   const producer = start({ count: 60, bytes: 2.3 * MIB, options: { budgetBytes: 4096 * MIB } });
   expect(await producer.report()).toMatchObject({ isComplete: true, counts: { dropped: 0, stored: 60 } });
   expect(stored()).toEqual(ids(0, 60));
+});
+
+test("the README's example sends an episode", async () => {
+  const readme = readFileSync('README.md', 'utf8');
+  const example = /```ts\n(import \{ PrimeMonitor \} from 'prl';[^`]+)```/.exec(readme)?.[1] ?? '';
+  const episode = {
+    id: 'e1',
+    env: { id: 'arith' },
+    task: { type: 'T', data: { idx: 0 } },
+    ok: true,
+    errors: [],
+    traces: [],
+  };
+  const code = `const episode = ${JSON.stringify(episode)};\n${example}\nconsole.log(counts.stored, left);`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', code], {
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: state,
+      PRIME_TRACES_URL: `http://127.0.0.1:${service.port}`,
+      PRIME_API_KEY: 'pk-of-tests',
+    },
+  });
+  expect(await watchChild(child).ended).toMatchObject({ status: 0, stdout: '1 null\n', stderr: '' });
+  expect(storedEpisodes({ directory }, 'my-run')).toEqual(['e1']);
 });
