@@ -73,6 +73,8 @@ export type RunUploadOptions = {
   readonly lingerMs?: number;
   readonly environment: Environment;
   readonly onNotice: (message: string) => void;
+  /** Told by `run`, before the first request, what earlier uploads have settled. */
+  readonly onPrepared?: (known: UploadSettlement['known']) => void;
 };
 
 /**
@@ -167,6 +169,7 @@ export class RunUpload {
         signal,
         onKept: ({ format, line }) => verification?.expectLine(format, line),
       });
+      this.#options.onPrepared?.(prepared.known);
       const { journal, stamp, tally, filter } = prepared;
       // A filter reads what is settled again, and tells which of it to expect.
       if (filter !== null) verification?.addUploads(journal?.lines.uploadIds() ?? []);

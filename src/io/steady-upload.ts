@@ -151,6 +151,7 @@ export class SteadyUpload {
       verifies: false,
       follows: true,
       onNotice: (message) => this.#notice(message),
+      onPrepared: (known) => this.#reporter.begin({ ...known, left: null }),
     });
   }
 

@@ -79,7 +79,6 @@ export class UploadReporter {
   }
 
   #tellProgress(settlement: UploadSettlement): void {
-    this.begin({ ...settlement.known, left: null });
     const progress = this.#progressOf(settlement);
     const { chunks, requests, wireBytes, retries, ...state } = progress;
     const text = JSON.stringify(state);
