@@ -87,12 +87,11 @@ export class Spool {
   }
 
   /** Removes chunks that are complete and settled. Returns whether there was one. */
-  async removeSettled(settled: Iterable<ChunkSettlement>): Promise<boolean> {
+  async removeSettled(settled: ReadonlyMap<number, ChunkSettlement>): Promise<boolean> {
     const { chunk: live } = this.#writer.snapshot();
     let hasRemoved = false;
-    for (const { chunk, endBytes } of settled) {
-      const known = this.#chunks.get(chunk);
-      if (known === undefined || chunk >= live || endBytes < known.endBytes) continue;
+    for (const [chunk, known] of this.#chunks) {
+      if (chunk >= live || !isSettled(known, settled.get(chunk))) continue;
       hasRemoved = (await this.#remove(chunk, known)) || hasRemoved;
     }
     return hasRemoved;
@@ -102,7 +101,7 @@ export class Spool {
    * Does what it can for a disk without room: the chunk that grows is ended, so that it can go too once it is settled.
    * Returns whether there is more room now.
    */
-  async makeRoom(settled: Iterable<ChunkSettlement>): Promise<boolean> {
+  async makeRoom(settled: ReadonlyMap<number, ChunkSettlement>): Promise<boolean> {
     await this.#writer.roll().catch(() => {}); // not even room for a name: what is settled may give some
     return this.removeSettled(settled);
   }
@@ -113,7 +112,7 @@ export class Spool {
    */
   async close(settled: ReadonlyMap<number, ChunkSettlement>): Promise<number> {
     for (const [chunk, known] of this.#chunks) {
-      if ((settled.get(chunk)?.endBytes ?? 0) >= known.endBytes) await this.#remove(chunk, known);
+      if (isSettled(known, settled.get(chunk))) await this.#remove(chunk, known);
     }
     const isEmpty = this.#chunks.size === 0;
     if (isEmpty) await unlink(join(this.directory, JOURNAL)).catch(() => {}); // there may be none
@@ -141,6 +140,10 @@ export class Spool {
       await rmdir(join(this.directory, ...names.slice(0, depth))).catch(() => {}); // see above
     }
   }
+}
+
+function isSettled({ endBytes }: SpoolChunk, settlement: ChunkSettlement | undefined): boolean {
+  return (settlement?.endBytes ?? 0) >= endBytes;
 }
 
 /** A torn line that a crash left was ended when the stream was opened, and counts. */

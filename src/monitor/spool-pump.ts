@@ -10,6 +10,7 @@ import { EPISODE_RULES } from '../core/encode/record-rules.js';
 import type { Arrival, RunInfo } from '../core/encode/record-run.js';
 import type { Slices } from '../core/encode/slices.js';
 import { messageOf, PrlError } from '../core/errors.js';
+import { DropWarnings } from '../core/upload/drop-warnings.js';
 import type { QueuedRecord, QueuedWrite, RecordQueue } from '../core/upload/record-queue.js';
 import { backoffMs } from '../core/upload/retry.js';
 import type { CountedAs } from '../core/upload/strikes.js';
@@ -17,6 +18,7 @@ import { Nap, within } from '../io/patience.js';
 import type { Spool } from '../io/spool.js';
 import type { RecordPlace } from '../io/stream-types.js';
 import { episodeSteps } from './episode-steps.js';
+import { episodesAre, WERE } from './prime-report.js';
 import type { PrimeNotice } from './prime-types.js';
 
 /** What was logged, until it is known what it counts as. `stored` is what is in the spool. */
@@ -36,6 +38,8 @@ export type SpoolPumpOptions = {
   /** What records count as that the service will never get; null when it may. Asked for each. */
   readonly passesBy: () => CountedAs | null;
   readonly onNotice: (notice: PrimeNotice) => void;
+  /** Monotonic. */
+  readonly nowMs: () => number;
 };
 
 export class SpoolPump {
@@ -45,11 +49,18 @@ export class SpoolPump {
   #working: Promise<void> | null = null;
   /** Failures in a row of the record at hand. */
   #failures = 0;
+  /** Records without a JSON form are told of as drops are, however many there are. */
+  readonly #refusals: DropWarnings;
+  #lastRefusal = '';
   #isStopping = false;
   #isAbandoned = false;
 
   constructor(options: SpoolPumpOptions) {
     this.#options = options;
+    this.#refusals = new DropWarnings(({ records, total }) => {
+      const what = `${episodesAre(records, WERE)} refused, ${total} in all`;
+      options.onNotice({ kind: 'refused', message: `${what}; the last one: ${this.#lastRefusal}` });
+    });
   }
 
   /** Null until it could be opened. */
@@ -82,6 +93,7 @@ export class SpoolPump {
     this.hurry();
     if (this.#working !== null) await within(patienceMs, this.#working);
     this.#isAbandoned = true;
+    this.#refusals.close();
   }
 
   async #run(): Promise<void> {
@@ -97,7 +109,7 @@ export class SpoolPump {
   }
 
   async #take(record: QueuedRecord<Waiting>): Promise<void> {
-    const { queue, passesBy, onNotice } = this.#options;
+    const { queue, passesBy, nowMs } = this.#options;
     const passed = passesBy();
     if (passed !== null) return queue.measured(record, 0, passed);
     try {
@@ -110,7 +122,8 @@ export class SpoolPump {
       const refusal = refusalOf(error);
       if (refusal === null) return this.#waitForRoom(error);
       queue.refuse(record);
-      onNotice({ kind: 'refused', message: `an episode was not taken: ${refusal.message}` });
+      this.#lastRefusal = refusal.message;
+      this.#refusals.drop(1, nowMs());
     }
   }
 

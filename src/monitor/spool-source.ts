@@ -57,9 +57,9 @@ export class SpoolSource implements PrimeSource {
       queue: this.#queue,
       encoder: new RecordEncoder(wasmModule('encoder'), { floatDecimals }),
       slices: new Slices(pace),
-      ...{ run, spoolBytes, passesBy, onNotice },
+      ...{ run, spoolBytes, passesBy, onNotice, nowMs: settings.nowMs },
       open: () => this.#openSpool(),
-      makeRoom: async () => (await this.#pump.spool?.makeRoom(this.#chunks.values())) === true,
+      makeRoom: async () => (await this.#pump.spool?.makeRoom(this.#chunks)) === true,
     });
   }
 
@@ -116,7 +116,7 @@ export class SpoolSource implements PrimeSource {
     const { spool } = this.#pump;
     if (spool === null) return;
     // While it is at it, what is settled meanwhile can wait for the next time.
-    this.#removing ??= spool.removeSettled(chunks.values()).then((hasRemoved) => {
+    this.#removing ??= spool.removeSettled(chunks).then((hasRemoved) => {
       this.#removing = null;
       if (hasRemoved) this.#pump.hurry();
     });

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { ChunkSettlement } from '../../src/io/settlement.js';
 import { Spool } from '../../src/io/spool.js';
 import type { StreamNotice } from '../../src/io/stream-types.js';
 import { readRun } from '../helpers/read-run.js';
@@ -10,7 +11,9 @@ import { tempFolder, writeTree } from '../helpers/temp-folder.js';
 const STREAM = 'monitors/file/traces/stream';
 const LINE = '{"id":"a","traces":[]}\n';
 
-const settledTo = (chunk: number, endBytes: number) => ({ chunk, stored: 1, rejected: 0, endBytes });
+const settledTo = (chunk: number, endBytes: number): ChunkSettlement => ({ chunk, stored: 1, rejected: 0, endBytes });
+const settled = (...chunks: ChunkSettlement[]): Map<number, ChunkSettlement> =>
+  new Map(chunks.map((one) => [one.chunk, one]));
 
 async function open(directory: string, notices: StreamNotice[] = []): Promise<Spool> {
   // Two lines a chunk.
@@ -33,35 +36,30 @@ test('is a run that everything of prl reads', async () => {
   const { records, damage } = await readRun(spool.directory);
   expect([records.length, damage]).toEqual([5, []]);
   expect([spool.bytes, spool.end]).toEqual([5 * LINE.length, { chunk: 2, offset: LINE.length }]);
-  await spool.close(new Map());
+  await spool.close(settled());
 });
 
 test('chunks go when they are complete and settled to their end; the one that grows stays', async () => {
   const spool = await open(join(tempFolder(), 'spool'));
   await append(spool, 6);
-  const half = [
-    settledTo(0, LINE.length),
-    settledTo(1, 2 * LINE.length),
-    settledTo(2, 2 * LINE.length),
-    settledTo(9, 1),
-  ];
+  const half = settled(settledTo(0, LINE.length), settledTo(1, 2 * LINE.length), settledTo(2, 2 * LINE.length));
   expect(await spool.removeSettled(half)).toBe(true);
   expect(chunksOf(spool.directory)).toEqual(['00000.jsonl', '00002.jsonl']);
   expect(spool.bytes).toBe(4 * LINE.length);
   expect(await spool.removeSettled(half)).toBe(false);
-  await spool.close(new Map());
+  await spool.close(settled());
   expect(chunksOf(spool.directory)).toEqual(['00000.jsonl', '00002.jsonl']);
 });
 
 test('without room the chunk that grows is ended, so that it goes too once it is settled', async () => {
   const spool = await open(join(tempFolder(), 'spool'));
   await append(spool, 1);
-  expect(await spool.makeRoom([])).toBe(false);
+  expect(await spool.makeRoom(settled())).toBe(false);
   expect(chunksOf(spool.directory)).toEqual(['00000.jsonl', '00001.jsonl']);
-  expect(await spool.makeRoom([settledTo(0, LINE.length)])).toBe(true);
+  expect(await spool.makeRoom(settled(settledTo(0, LINE.length)))).toBe(true);
   await append(spool, 1);
   expect(chunksOf(spool.directory)).toEqual(['00001.jsonl']);
-  await spool.close(new Map());
+  await spool.close(settled());
 });
 
 test('with everything settled nothing is left of it but what others put there', async () => {
@@ -69,8 +67,7 @@ test('with everything settled nothing is left of it but what others put there', 
   const spool = await open(join(parent, 'spool'));
   await append(spool, 3);
   writeTree(spool.directory, { 'monitors/prl/journal': 'of chunks that are gone', 'monitors/mine': '' });
-  const settled = [settledTo(0, 2 * LINE.length), settledTo(1, LINE.length)];
-  expect(await spool.close(new Map(settled.map((one) => [one.chunk, one])))).toBe(0);
+  expect(await spool.close(settled(settledTo(0, 2 * LINE.length), settledTo(1, LINE.length)))).toBe(0);
   expect(readdirSync(parent, { recursive: true }).sort()).toEqual(['spool', 'spool/monitors', 'spool/monitors/mine']);
 });
 
@@ -78,7 +75,7 @@ test('the next process takes over what is left, behind it what it writes, a torn
   const directory = join(tempFolder(), 'spool');
   const first = await open(directory);
   await append(first, 3);
-  expect(await first.close(new Map([[0, settledTo(0, 2 * LINE.length)]]))).toBe(LINE.length);
+  expect(await first.close(settled(settledTo(0, 2 * LINE.length)))).toBe(LINE.length);
   writeFileSync(join(directory, STREAM, '00001.jsonl'), `${LINE}{"torn`);
   const notices: StreamNotice[] = [];
   const second = await open(directory, notices);
@@ -89,16 +86,16 @@ test('the next process takes over what is left, behind it what it writes, a torn
   expect(second.leftUpTo).toEqual({ chunk: 1, offset: LINE.length + torn });
   expect(chunksOf(directory)).toEqual(['00001.jsonl', '00002.jsonl']);
   expect(readFileSync(join(directory, STREAM, '00002.jsonl'), 'utf8')).toBe(LINE + LINE);
-  await second.close(new Map());
+  await second.close(settled());
 });
 
 test('one writer at a time', async () => {
   const directory = join(tempFolder(), 'spool');
   const spool = await open(directory);
   await expect(open(directory)).rejects.toMatchObject({ code: 'PRL_ERR_LOCKED' });
-  await spool.close(new Map());
+  await spool.close(settled());
   const next = await open(directory);
-  await next.close(new Map());
+  await next.close(settled());
 });
 
 test.each([
@@ -109,6 +106,6 @@ test.each([
   const directory = writeTree(join(tempFolder(), 'spool'), { [journal]: 'facts', ...chunks });
   const spool = await open(directory);
   expect(existsSync(join(directory, journal))).toBe(isKept);
-  await spool.close(new Map());
+  await spool.close(settled());
   expect(existsSync(dirname(join(directory, journal)))).toBe(isKept);
 });

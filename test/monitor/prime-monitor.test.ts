@@ -58,8 +58,10 @@ test('a record without a JSON form, or that the service refuses, costs itself al
   expect(report).toMatchObject({ isComplete: true, counts: { submitted: 7, admitted: 7, stored: 4, rejected: 3 } });
   expect(report.rejected).toMatchObject([{ id: 'e3', code: 'invalid_trace' }]);
   expect(primed.told('refused')).toEqual([
-    expect.stringMatching(/^an episode was not taken: task\.data\.text cannot be written as JSON: /),
-    expect.stringMatching(/^an episode was not taken: .*an episode is an object$/),
+    expect.stringMatching(
+      /^1 episode was refused, 1 in all; the last one: task\.data\.text cannot be written as JSON: /,
+    ),
+    expect.stringMatching(/^1 episode was refused, 2 in all; the last one: .*an episode is an object$/),
   ]);
   expect(primed.told('rejected')).toEqual(['1 episode was rejected, 1 in all; the last code is invalid_trace']);
 });
