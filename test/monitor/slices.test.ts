@@ -1,29 +1,9 @@
 /** How the monitor shares the event loop: never more than one slice between two turns, whatever waits (R-REC-2, A34). */
 import { describe, expect, test } from 'vitest';
-import type { Pace } from '../../src/core/encode/types.js';
 import { episodeOf, idsOf, openMonitor, type ProducedEpisode } from '../helpers/monitored-run.js';
+import { shortestSlices } from '../helpers/shortest-slices.js';
 
 const TRAIN = { step: 5, kind: 'train' } as const;
-
-/** A pace whose slices are over at every look: between two turns is done what lies between two looks. */
-function shortestSlices(): { readonly pace: Pace; turns(): number } {
-  let turns = 0;
-  let now = 0;
-  return {
-    turns: () => turns,
-    pace: {
-      sliceMs: 1,
-      nowMs: () => {
-        now += 1;
-        return now;
-      },
-      giveBack: () => {
-        turns += 1;
-        return new Promise((resolve) => setImmediate(resolve));
-      },
-    },
-  };
-}
 
 /** What the loop sees of the monitor at each of its turns, until `logged` settles. */
 async function watch<T>(logged: Promise<unknown>, look: () => T): Promise<T[]> {

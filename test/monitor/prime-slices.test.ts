@@ -1,0 +1,36 @@
+/** How the prime monitor shares the event loop: a call only queues, and between two turns lies one slice (R-Q-1). */
+import { expect, test } from 'vitest';
+import { episodeOf } from '../helpers/monitored-run.js';
+import { ids, Primed, serve, storedIds } from '../helpers/primed.js';
+import { shortestSlices } from '../helpers/shortest-slices.js';
+
+const TRAIN = { step: 5, kind: 'train' } as const;
+
+test('a call with a thousand episodes only queues, and nothing of it is done before the loop had its turn', async () => {
+  const { pace, turns } = shortestSlices();
+  const server = await serve();
+  const primed = await Primed.open({ url: server.url, pace, budgetBytes: 4 * 1024 ** 3 });
+  const before = turns();
+  expect(
+    primed.monitor.log(
+      ids(1000).map((id) => episodeOf(id)),
+      TRAIN,
+    ),
+  ).toBe(true);
+  expect(turns()).toBe(before + 1);
+  expect(primed.monitor.snapshot()).toMatchObject({ queuedRecords: 1000, spoolBytes: 0 });
+  expect(await primed.finish()).toMatchObject({ isComplete: true, counts: { stored: 1000 } });
+});
+
+test('a large episode takes many turns, and those behind it wait for theirs', async () => {
+  const { pace, turns } = shortestSlices();
+  const server = await serve();
+  const primed = await Primed.open({ url: server.url, pace, concurrency: 1 });
+  const before = turns();
+  primed.monitor.log(episodeOf('large', ['x'.repeat(4_000_000), 'y']), TRAIN);
+  primed.monitor.log(episodeOf('small'), TRAIN);
+  await primed.monitor.flush();
+  // A look at every 16 KiB that are encoded.
+  expect(turns() - before).toBeGreaterThan(4_000_000 / 16_384);
+  expect(storedIds(server)).toEqual(['large', 'small']);
+});
