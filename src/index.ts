@@ -33,6 +33,7 @@ export type {
   Sender,
   UploadJournal,
 } from './core/upload/types.js';
+export { UploadMemory, type UploadMemoryOptions } from './core/upload/upload-memory.js';
 export { Uploader, type UploaderOptions, type UploaderSnapshot, type UploadResult } from './core/upload/uploader.js';
 export { readRange } from './io/chunk-range.js';
 export { monotonicClock } from './io/clock.js';
