@@ -105,11 +105,11 @@ describe('plain lines', () => {
     const snapshot = snapshotWith({
       sent: { episodes: 412, bytes: 961 * MIB, wireBytes: 200 * MIB, requests: 30 },
       queued: { episodes: 41, bytes: 93 * MIB },
-      inFlight: { requests: 4, bytes: 120 * MIB, limit: null },
+      inFlight: { requests: 4, bytes: 120 * MIB, limit: 6 },
       retries: 1,
     });
     expect(uploadLine({ ...snapshot, ...derived }, format)).toBe(
-      '12:03:40 upload  412/1,000 episodes  961 MiB  40.2 MiB/s  queue 41 (93 MiB)  in flight 4  rejected 1  damaged 0  retries 1  eta 0:35',
+      '12:03:40 upload  412/1,000 episodes  961 MiB  40.2 MiB/s  queue 41 (93 MiB)  in flight 4 of 6  rejected 1  damaged 0  retries 1  eta 0:35',
     );
   });
 

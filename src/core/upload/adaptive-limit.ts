@@ -41,7 +41,7 @@ const FALL_SHARE = 0.5;
 const RISE_SHARE = 0.1;
 
 export class AdaptiveLimit {
-  readonly isFixed: boolean;
+  readonly #isFixed: boolean;
   #max: number;
   #limit: number;
   #inFlight = 0;
@@ -57,7 +57,7 @@ export class AdaptiveLimit {
   readonly #minimum = new Map<number, number>();
 
   constructor({ fixed, most = Number.POSITIVE_INFINITY }: AdaptiveLimitOptions = {}) {
-    this.isFixed = fixed !== undefined;
+    this.#isFixed = fixed !== undefined;
     this.#max = Math.min(fixed ?? MAX_ADAPTIVE_CONCURRENCY, most);
     this.#limit = Math.min(fixed ?? FIRST_LIMIT, most);
   }
@@ -77,7 +77,7 @@ export class AdaptiveLimit {
   ended(request: EndedRequest): void {
     this.#inFlight -= 1;
     if (request.end === 'no_descriptors') this.#bound();
-    if (this.isFixed) return;
+    if (this.#isFixed) return;
     if (request.end === 'overloaded') this.#halve(request);
     if (request.end === 'answered') this.#answered(request);
   }

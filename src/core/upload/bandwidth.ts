@@ -14,7 +14,7 @@ const MAX_SLICE_BYTES = 64 * 1024;
 const LEAST_WAIT_MS = 2;
 
 export class BandwidthLimit {
-  readonly bytesPerSecond: number;
+  readonly #bytesPerSecond: number;
   /** The most that should be taken at once: 1 to 64 KiB. */
   readonly sliceBytes: number;
   /** When everything that was taken will have left. */
@@ -22,7 +22,7 @@ export class BandwidthLimit {
 
   /** @param bytesPerSecond above 0 */
   constructor(bytesPerSecond: number) {
-    this.bytesPerSecond = bytesPerSecond;
+    this.#bytesPerSecond = bytesPerSecond;
     const slice = Math.round((bytesPerSecond * SLICE_MS) / 1000);
     this.sliceBytes = Math.min(MAX_SLICE_BYTES, Math.max(MIN_SLICE_BYTES, slice));
   }
@@ -30,7 +30,7 @@ export class BandwidthLimit {
   /** Takes bytes; returns the milliseconds until they may leave. What is taken and never sent stays taken. */
   take(bytes: number, nowMs: number): number {
     const startMs = Math.max(this.#freeAtMs, nowMs - BURST_MS);
-    this.#freeAtMs = startMs + (bytes * 1000) / this.bytesPerSecond;
+    this.#freeAtMs = startMs + (bytes * 1000) / this.#bytesPerSecond;
     const waitMs = startMs - nowMs;
     return waitMs < LEAST_WAIT_MS ? 0 : waitMs;
   }

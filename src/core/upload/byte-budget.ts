@@ -39,13 +39,6 @@ export class ByteBudget {
     });
   }
 
-  /** A share of so many bytes, once they fit. Rejects with the reason of the signal. */
-  async acquire(bytes: number, signal: AbortSignal): Promise<Share> {
-    const share = this.share();
-    await share.resize(bytes, signal);
-    return share;
-  }
-
   #add(bytes: number): void {
     this.#usedBytes += bytes;
     this.#peakBytes = Math.max(this.#peakBytes, this.#usedBytes);

@@ -6,13 +6,19 @@ import { ByteBudget, type Share } from '../../../src/core/upload/byte-budget.js'
 const never = new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+async function acquire(budget: ByteBudget, bytes: number): Promise<Share> {
+  const share = budget.share();
+  await share.resize(bytes, never);
+  return share;
+}
+
 /** Asks in order and notes who has got what. */
 function asking(budget: ByteBudget): { got: string[]; ask: (name: string, bytes: number) => Promise<Share> } {
   const got: string[] = [];
   return {
     got,
     ask: async (name, bytes) => {
-      const share = await budget.acquire(bytes, never);
+      const share = await acquire(budget, bytes);
       got.push(name);
       return share;
     },
@@ -64,7 +70,7 @@ describe('who waits, and for whom', () => {
 
   test('one that holds something and wants more than there is goes alone as well', async () => {
     const budget = new ByteBudget(100);
-    const [growing, other] = [await budget.acquire(80, never), await budget.acquire(20, never)];
+    const [growing, other] = [await acquire(budget, 80), await acquire(budget, 20)];
     const grown = growing.resize(120, never);
     await turn();
     expect(growing.bytes).toBe(80);
@@ -99,12 +105,12 @@ test('what is handed over is held by its new owner, and nobody is counted twice'
 describe('a wait that is given up', () => {
   test('rejects with the reason, leaves the share as it was, and lets those behind it go', async () => {
     const budget = new ByteBudget(100);
-    const share = await budget.acquire(60, never);
+    const share = await acquire(budget, 60);
     const stop = new AbortController();
     const growing = budget.share();
     growing.settle(10);
     const waiting = growing.resize(90, stop.signal);
-    const behind = budget.acquire(20, never);
+    const behind = acquire(budget, 20);
     stop.abort(new Error('stop'));
     await expect(waiting).rejects.toThrow('stop');
     expect((await behind).bytes).toBe(20);
