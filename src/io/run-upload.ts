@@ -251,8 +251,10 @@ export class RunUpload {
   settlement(): UploadSettlement | null {
     if (this.#prepared === null || this.#prepared.journal === null) return null;
     const { known, journal, tally } = this.#prepared;
+    const chunks = settledChunks(journal, tally.damages());
+    const settled = chunks.reduce((sum, { stored, rejected }) => sum + stored + rejected, 0);
     const unanswered = this.#uploader?.snapshot().unanswered ?? 0;
-    return { known, chunks: settledChunks(journal, tally.damages()), unanswered };
+    return { known, chunks, open: Math.max(0, tally.planned.episodes - settled), unanswered };
   }
 
   /** Everything that a pass needs, from the run and from what an earlier upload left. */

@@ -21,7 +21,9 @@ export type UploadSettlement = {
   readonly known: { readonly stored: number; readonly rejected: number };
   /** Chunks that something is settled of. */
   readonly chunks: readonly ChunkSettlement[];
-  /** Records that were handed over and got no verdict: they may be stored. */
+  /** Records that were read and are not settled. */
+  readonly open: number;
+  /** Of them those that were handed over and got no verdict: they may be stored. */
   readonly unanswered: number;
 };
 

@@ -50,9 +50,9 @@ export type UploadBeginning = {
 export type UploadProgress = {
   /** Those that changed since the last message, with what every upload of the run settled. */
   readonly chunks: readonly ChunkSettlement[];
+  /** As `UploadSettlement` has them. */
+  readonly open: number;
   readonly unanswered: number;
-  /** Read and not settled. */
-  readonly backlogRecords: number;
   /** Since the last message, as the next two. */
   readonly requests: number;
   readonly wireBytes: number;

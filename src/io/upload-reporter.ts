@@ -96,8 +96,8 @@ export class UploadReporter {
     this.#tell({ type: 'progress', progress });
   }
 
-  #progressOf({ chunks, unanswered }: UploadSettlement): UploadProgress {
-    const { sent, backlog, retries, inFlight, waiting, rejected } = (this.#upload as RunUpload).snapshot();
+  #progressOf({ chunks, open, unanswered }: UploadSettlement): UploadProgress {
+    const { sent, retries, inFlight, waiting, rejected } = (this.#upload as RunUpload).snapshot();
     const changed = chunks.filter((chunk) => this.#toldChunks.get(chunk.chunk) !== JSON.stringify(chunk));
     for (const chunk of changed) this.#toldChunks.set(chunk.chunk, JSON.stringify(chunk));
     const before = this.#toldActivity;
@@ -105,7 +105,7 @@ export class UploadReporter {
     return {
       chunks: changed,
       unanswered,
-      backlogRecords: backlog?.rows ?? 0,
+      open,
       requests: sent.requests - before.requests,
       wireBytes: sent.wireBytes - before.wireBytes,
       retries: retries - before.retries,

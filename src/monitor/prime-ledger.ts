@@ -8,7 +8,7 @@ import type { UploadBeginning, UploadProgress } from '../io/upload-messages.js';
 const NOTHING: UploadProgress = {
   chunks: [],
   unanswered: 0,
-  backlogRecords: 0,
+  open: 0,
   requests: 0,
   wireBytes: 0,
   retries: 0,
@@ -69,8 +69,8 @@ export class PrimeLedger {
   }
 
   /** Read by the process and not settled. */
-  get backlog(): number {
-    return this.#last.backlogRecords;
+  get open(): number {
+    return this.#last.open;
   }
 
   get lastRejectedCode(): string | null {

@@ -44,8 +44,9 @@ export class PrimeMonitor {
     const { onNotice } = settings;
     this.#strikes = new Strikes({ onNotice: (message) => onNotice({ kind: 'retired', message }) });
     this.#rejections = new DropWarnings(({ records, total }) => {
-      const what = `${episodesAre(records, WERE)} rejected, ${total} in all`;
-      onNotice({ kind: 'rejected', message: `${what}; the last code is ${this.#ledger.lastRejectedCode}` });
+      const { lastRejectedCode: code } = this.#ledger;
+      const reason = code === null ? '' : `; the service called the last one ${code}`;
+      onNotice({ kind: 'rejected', message: `${episodesAre(records, WERE)} rejected, ${total} in all${reason}` });
     });
     this.#source = this.#openSource(settings);
   }
@@ -105,8 +106,9 @@ export class PrimeMonitor {
   }
 
   /**
-   * The end: takes nothing more, and waits until everything is settled, within one time for all of it. What is left then
-   * stays on the disk for the next process, and is reported with its place. Once; later calls get the same answer.
+   * The end: takes nothing more, and waits until everything is settled, within one time for all of it; to let go of what
+   * is left takes 4 s at most. That stays on the disk for the next process, and is reported with its place. Once; later
+   * calls get the same answer.
    */
   finish(timeoutMs: number = this.#settings.finishTimeoutMs): Promise<FinishReport> {
     this.#finishing ??= this.#finish(timeoutMs);
@@ -133,7 +135,7 @@ export class PrimeMonitor {
     if (file === null) return new SpoolSource(settings, () => this.#strikes.passesBy(nowMs()));
     if (typeof file !== 'string') return FollowedSource.ofMonitor(file);
     const ledger = this.#ledger;
-    return FollowedSource.ofDirectory(file, namedRunId, () => ledger.stored + ledger.rejected + ledger.backlog);
+    return FollowedSource.ofDirectory(file, namedRunId, () => ledger.stored + ledger.rejected + ledger.open);
   }
 
   get #state(): PrimeState {

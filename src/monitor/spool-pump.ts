@@ -77,9 +77,7 @@ export class SpoolPump {
   /** There is work. Returns at once; the first slice is never in the turn of whoever logs. */
   wake(): void {
     if (this.#isStopping) return;
-    this.#working ??= this.#run().finally(() => {
-      this.#working = null;
-    });
+    this.#working ??= this.#run();
   }
 
   /** Tries again now what was refused. */
@@ -102,10 +100,12 @@ export class SpoolPump {
     while (!this.#isStopping) {
       if (slices.isOver()) await slices.giveBack();
       const work = queue.next();
-      if (work === null) return;
+      if (work === null) break;
       if (work.kind === 'write') this.#settle(work.write);
       else await this.#take(work.record);
     }
+    // In one go with the look above, so that nothing is overlooked that comes meanwhile.
+    this.#working = null;
   }
 
   async #take(record: QueuedRecord<Waiting>): Promise<void> {

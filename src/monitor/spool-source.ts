@@ -38,6 +38,7 @@ export class SpoolSource implements PrimeSource {
   /** How far the spool is settled. */
   #chunks: ReadonlyMap<number, ChunkSettlement> = new Map();
   #removing: Promise<void> | null = null;
+  #isEnded = false;
 
   /** @param passesBy what records count as that the service will never get */
   constructor(settings: PrimeSettings, passesBy: () => CountedAs | null) {
@@ -128,6 +129,7 @@ export class SpoolSource implements PrimeSource {
 
   async end(chunks: ReadonlyMap<number, ChunkSettlement>): Promise<void> {
     await this.#pump.stop(LAST_MS);
+    this.#isEnded = true;
     const { unsent, unknown } = this.#queue.abandon();
     const records = [...unsent, ...unknown.flatMap((write) => write.records)];
     this.#leftInSpool = records.filter(({ record }) => record === 'stored').length;
@@ -150,7 +152,9 @@ export class SpoolSource implements PrimeSource {
       chunkBytes,
       onNotice: ({ message }) => onNotice({ kind: 'spool', message }),
     });
-    this.#onReady?.(spool.leftUpTo);
+    // A disk that answers when nobody waits for it any more.
+    if (this.#isEnded) await spool.close(this.#chunks);
+    else this.#onReady?.(spool.leftUpTo);
     return spool;
   }
 }

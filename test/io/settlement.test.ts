@@ -62,9 +62,9 @@ test('stored, refused and damaged lines settle a chunk to its end; the next uplo
   ];
   const first = await upload(root, refusing('b'));
   expect(first.before).toBeNull();
-  expect(first.settlement).toEqual({ known: { stored: 0, rejected: 0 }, chunks, unanswered: 0 });
+  expect(first.settlement).toEqual({ known: { stored: 0, rejected: 0 }, chunks, open: 0, unanswered: 0 });
   const second = await upload(root, refusing('b'));
-  expect(second.settlement).toEqual({ known: { stored: 3, rejected: 1 }, chunks, unanswered: 0 });
+  expect(second.settlement).toEqual({ known: { stored: 3, rejected: 1 }, chunks, open: 0, unanswered: 0 });
 });
 
 test('an upload that gives up: settled up to the line that may be stored, which the next one settles', async () => {
@@ -77,12 +77,15 @@ test('an upload that gives up: settled up to the line that may be stored, which 
   expect(first.settlement).toEqual({
     known: { stored: 0, rejected: 0 },
     chunks: [{ chunk: 0, stored: 1, rejected: 0, endBytes: lengthOf(lines('a')) }],
+    // The last line was read, to see where the request of the one before it ends.
+    open: 2,
     unanswered: 1,
   });
   const second = await upload(root, () => undefined);
   expect(second.settlement).toEqual({
     known: { stored: 1, rejected: 0 },
     chunks: [{ chunk: 0, stored: 3, rejected: 0, endBytes: lengthOf(lines('a', 'b', 'c')) }],
+    open: 0,
     unanswered: 0,
   });
 });

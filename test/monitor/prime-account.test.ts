@@ -69,7 +69,7 @@ class Model {
 
 function progressOf(some: Partial<UploadProgress>): UploadProgress {
   return {
-    ...{ chunks: [], unanswered: 0, backlogRecords: 0, requests: 0, wireBytes: 0, retries: 0 },
+    ...{ chunks: [], unanswered: 0, open: 0, requests: 0, wireBytes: 0, retries: 0 },
     ...{ inFlightRequests: 0, waiting: null, lastRejectedCode: null, ...some },
   };
 }

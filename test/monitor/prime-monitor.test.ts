@@ -63,7 +63,9 @@ test('a record without a JSON form, or that the service refuses, costs itself al
     ),
     expect.stringMatching(/^1 episode was refused, 2 in all; the last one: .*an episode is an object$/),
   ]);
-  expect(primed.told('rejected')).toEqual(['1 episode was rejected, 1 in all; the last code is invalid_trace']);
+  expect(primed.told('rejected')).toEqual([
+    '1 episode was rejected, 1 in all; the service called the last one invalid_trace',
+  ]);
 });
 
 test('R-Q-6: flush resolves when everything before is settled, and says when it will not be in time', async () => {
