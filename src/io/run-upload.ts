@@ -21,6 +21,7 @@ import { estimateRows } from './index-rows.js';
 import type { Journal } from './journal.js';
 import { findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
 import { type Compression, packBatch } from './pack.js';
+import { reconcile } from './reconcile.js';
 import { RecordFilter } from './record-filter.js';
 import { RunEvents } from './run-events.js';
 import { chunkNameOf, openRunJournal } from './run-journal.js';
@@ -265,6 +266,9 @@ export class RunUpload {
     if (journal !== null) {
       this.#journal = journal;
       await checkSources({ run, journal, stamp, signal });
+      if (state?.readsOnly === false && !retriesRejected) {
+        await reconcile({ ...this.#options, journal, stamp, signal });
+      }
     }
     const filter = this.#options.selects == null ? null : new RecordFilter(run, this.#options.selects);
     // What a filter selects is counted as it is read; what is sent once more is not rejected until the service says so.

@@ -11,7 +11,7 @@ import { tempFolder } from './temp-folder.js';
 import { UPLOAD_CHILD } from './uploading.js';
 
 /** Longest wait for something to happen; only a failing test takes so long. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 100_000;
 
 export type PrimedOptions = PrimeMonitorOptions & { readonly url: string };
 

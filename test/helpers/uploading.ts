@@ -15,7 +15,7 @@ import { accessTo } from './access.js';
 export const UPLOAD_CHILD = new URL('./upload-child.mjs', import.meta.url);
 
 /** Longest wait for something to happen; only a failing test takes so long. */
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 100_000;
 
 export type UploadingOptions = Partial<UploadJob> & {
   readonly root: string;

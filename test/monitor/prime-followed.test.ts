@@ -1,11 +1,14 @@
 /** The prime monitor beside a stream that somebody else writes: followed, never encoded again. Real files, processes and sockets. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { episodeOf, openMonitor } from '../helpers/monitored-run.js';
 import { ids, Primed, serve, storedIds } from '../helpers/primed.js';
 import { readRun, textOf } from '../helpers/read-run.js';
 import { tempFolder } from '../helpers/temp-folder.js';
+
+// The process that uploads comes behind everybody else: on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 const TRAIN = { step: 5, kind: 'train' } as const;
 

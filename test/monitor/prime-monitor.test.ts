@@ -1,10 +1,13 @@
 /** The prime monitor over a spool: what is logged arrives once and in order, and nothing stays. Real files, processes and sockets. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { episodeOf, type ProducedEpisode } from '../helpers/monitored-run.js';
 import { ids, Primed, serve, storedEpisodes, storedIds } from '../helpers/primed.js';
 import { tempFolder } from '../helpers/temp-folder.js';
+
+// The process that uploads comes behind everybody else: on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 const TRAIN = { step: 5, kind: 'train' } as const;
 const AWAY = { kind: 'answer', status: 503, headers: { 'Retry-After': '1' } } as const;

@@ -1,11 +1,14 @@
 /** Room for what is logged: on the disk, else in memory, else dropped and counted (spec 07 sections 5.3 and 6). Real files. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { episodeOf } from '../helpers/monitored-run.js';
 import { ids, Primed, type PrimedOptions, serve, storedIds } from '../helpers/primed.js';
 import { CAN_MOUNT, smallDisk } from '../helpers/small-disk.js';
 import { tempFolder } from '../helpers/temp-folder.js';
+
+// The process that uploads comes behind everybody else: on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 const TRAIN = { step: 5, kind: 'train' } as const;
 const KIB = 1024;

@@ -1,12 +1,15 @@
 /** What the service says, and what a prime monitor makes of it (spec 07 sections 3 and 6). Real processes and sockets. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { SECRET } from '../helpers/access.js';
 import type { Fault } from '../helpers/faulty-server.js';
 import { episodeOf } from '../helpers/monitored-run.js';
 import { ids, Primed, serve, storedIds } from '../helpers/primed.js';
 import { tempFolder } from '../helpers/temp-folder.js';
+
+// The process that uploads comes behind everybody else: on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 const TRAIN = { step: 5, kind: 'train' } as const;
 const answer = (status: number, body?: string): Extract<Fault, { kind: 'answer' }> => ({

@@ -1,8 +1,11 @@
 /** How the prime monitor shares the event loop: a call only queues, and between two turns lies one slice (R-Q-1). */
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { episodeOf } from '../helpers/monitored-run.js';
 import { ids, Primed, serve, storedIds } from '../helpers/primed.js';
 import { shortestSlices } from '../helpers/shortest-slices.js';
+
+// The process that uploads comes behind everybody else: on a busy machine that takes its time.
+vi.setConfig({ testTimeout: 120_000 });
 
 const TRAIN = { step: 5, kind: 'train' } as const;
 
