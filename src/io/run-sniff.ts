@@ -1,7 +1,8 @@
 /** Reads the first record of a file to tell what it holds, and refuses what is no stream (spec 01, unit sniffing). */
 import { PrlError } from '../core/errors.js';
 import { isBlank, pick } from '../core/scan/pick.js';
-import { UNIT_SELECTOR, unitOf } from '../core/scan/sniff.js';
+import { UNIT_SELECTOR } from '../core/scan/record-selector.js';
+import { unitOf } from '../core/scan/sniff.js';
 import type { RecordUnit } from '../core/scan/types.js';
 import { readLines } from './chunk-reader.js';
 import { unitAt } from './line-unit.js';

@@ -1,7 +1,7 @@
 /** Which run the episodes of an upload are filed under, settled before the first request from the first record that is one. */
 import { PrlError } from '../core/errors.js';
 import type { StreamRecord } from '../core/scan/types.js';
-import { type LineFacts, readFacts } from '../core/stream/facts.js';
+import { factsOf, type LineFacts } from '../core/stream/facts.js';
 import { type RunStamp, runIdOf } from '../core/stream/stamp.js';
 import type { RunEvents } from './run-events.js';
 import type { Run } from './run-types.js';
@@ -28,16 +28,16 @@ export async function findRunId(
   { run, runId: given, environmentRunId, stamps, signal }: FindRunIdOptions,
 ): Promise<{ readonly runId: string | null; readonly stamp: RunStamp | null }> {
   // A record whose facts cannot be read names nothing; it is rejected when its turn comes.
-  const first = await events.firstRecord(signal, (record) => factsOf(record) !== null);
-  const facts = first === null ? null : factsOf(first);
+  const first = await events.firstRecord(signal, (record) => ownFacts(record) !== null);
+  const facts = first === null ? null : ownFacts(first);
   const own = facts === null ? null : runIdOf(facts, OWN_RUN);
   const runId = given ?? own ?? (stamps ? environmentRunId : null);
   if (stamps && first !== null && runId === null) throw noRunId(run, first);
   return { runId, stamp: stamps ? { runId: given, fallbackRunId: runId } : null };
 }
 
-function factsOf(record: StreamRecord): LineFacts | null {
-  return readFacts(record.bytes, record.unit === 'trace' ? 'trace' : 'episode');
+function ownFacts(record: StreamRecord): LineFacts | null {
+  return factsOf(record, record.unit === 'trace' ? 'trace' : 'episode');
 }
 
 function noRunId(run: Run, first: StreamRecord): PrlError {

@@ -148,7 +148,8 @@ export class UploadSource {
 
   async *#records(signal: AbortSignal): AsyncGenerator<StreamRecord | CutMark> {
     const { events, journal } = this.#options;
-    let torn: Damage | null = null;
+    /** What may be damaged only because nobody has written on yet. */
+    let last: Damage | null = null;
     for await (const event of events.read({
       signal,
       skip: (file) => this.#skip(file),
@@ -164,19 +165,19 @@ export class UploadSource {
         continue;
       }
       const summary = event.type === 'file' ? event.summary : null;
-      if (torn !== null && summary?.openLineOffset !== torn.offset) {
-        await this.#note(torn);
-        torn = null;
+      if (last !== null && summary?.openLineOffset !== last.offset) {
+        await this.#note(last);
+        last = null;
       }
       if (event.type === 'damage' && event.damage.kind === 'line_too_large') this.#options.filter?.passOver();
       if (event.type === 'record') yield event.record;
       // Beside settled bytes only a part of its line is read again, which may look torn.
       else if (event.type === 'damage' && this.#options.tally.knowsDamage(event.damage)) continue;
-      else if (event.type === 'damage' && event.damage.kind === 'torn') torn = event.damage;
+      else if (event.type === 'damage' && !event.damage.recovered) last = event.damage;
       else if (event.type === 'damage') await this.#note(event.damage);
       else if (event.summary !== null) {
-        await this.#closeFile(event.file, torn);
-        torn = null;
+        await this.#closeFile(event.file, last);
+        last = null;
       }
     }
   }
@@ -200,15 +201,15 @@ export class UploadSource {
     if (LASTING_DAMAGE.has(damage.kind)) await this.#options.journal?.damaged(damage);
   }
 
-  /** A torn last line without LF is damage only if nobody is about to finish it; no journal keeps it. */
-  async #closeFile(file: ChunkFile, torn: Damage | null): Promise<void> {
+  /** A last line without LF is damaged only if nobody is about to finish it, whatever it looks like; no journal keeps it. */
+  async #closeFile(file: ChunkFile, open: Damage | null): Promise<void> {
     // Who follows a file ends with it only when nobody adds to it.
     const isGrowing = this.#options.backlog === null && (await hasGrown(file));
     if (isGrowing) this.#growing += 1;
-    if (torn === null) return;
-    if (!isGrowing) return this.#options.tally.damage(torn);
+    if (open === null) return;
+    if (!isGrowing) return this.#options.tally.damage(open);
     this.#options.onNotice(
-      `${file.relativePath}: the last line (from byte ${torn.offset}) is still being written; the next upload sends it`,
+      `${file.relativePath}: the last line (from byte ${open.offset}) is still being written; the next upload sends it`,
     );
   }
 

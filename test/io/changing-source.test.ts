@@ -101,6 +101,34 @@ describe('U17: growing', () => {
     expect([...server.stored.values()].map(String).join('') === readFileSync(file, 'utf8')).toBe(true);
   });
 
+  const torn = Buffer.from('{"id":"e0001","traces":[],"x":"é 漢 \u{1f600}"}\n');
+  test.each([
+    ['cut at every byte', Array.from({ length: torn.length - 2 }, (_, cut) => torn.subarray(0, cut + 1))],
+    ['preallocated with zeros', [Buffer.alloc(700), Buffer.concat([torn.subarray(0, 20), Buffer.alloc(90)])]],
+    ['of bytes that nobody has flushed yet', [Buffer.from([0xff, 0xfe, 0x00, 0x41]), Buffer.from('garbage')]],
+  ])(
+    'a last line without its LF, %s, is damage while it stays so, and forgotten when it is finished',
+    async (_, ends) => {
+      const first = `{"id":"e0000","traces":[]}\n`;
+      for (const [index, end] of ends.entries()) {
+        file = join(folder, `traces-${index}.jsonl`);
+        writeFileSync(file, Buffer.concat([Buffer.from(first), end]));
+        expect(await upload()).toMatchObject({
+          plan: { episodes: 1 },
+          damaged: [{ offset: first.length, bytes: end.length }],
+        });
+        expect((await upload()).damaged).toHaveLength(1);
+        writeFileSync(file, Buffer.concat([Buffer.from(first), torn]));
+        expect(await upload()).toMatchObject({
+          plan: { episodes: 2 },
+          already: { episodes: 1 },
+          damaged: [],
+          rejected: [],
+        });
+      }
+    },
+  );
+
   test('R23: appends throughout do not fail it', async () => {
     writeFileSync(file, lines(0, 20));
     let next = 20;

@@ -3,11 +3,12 @@
  * add up: records plus damage plus blank bytes equal its length, so that a reader can prove that it skipped nothing.
  * The check is structural and never builds the payload; what it cannot see is listed in skip.ts.
  */
-import { isBlank, type PickResult, pick } from './pick.js';
+import { isBlank, type Picked, type PickResult, pick } from './pick.js';
+import { RECORD_SELECTOR, UNIT_SELECTOR } from './record-selector.js';
 import { type RecoveredRange, recoverEpisodes } from './recover.js';
-import { UNIT_SELECTOR, unitOf } from './sniff.js';
+import { unitOf } from './sniff.js';
 import type { Damage, DamageKind, FramedLine, RecordUnit, StreamRecord } from './types.js';
-import { findInvalidUtf8 } from './utf8.js';
+import { findInvalidUtf8, isCutCharacter } from './utf8.js';
 
 /** Where a line comes from, and what is let through. */
 export type LineSource = {
@@ -85,10 +86,11 @@ export class LineClassifier {
 
   /** Classifies `bytes[start, end)`; the record or damage also accounts for the LF behind `end`. */
   #content(line: FramedLine, bytes: Buffer, start: number, end: number): LineContent {
-    const result = pick(bytes, UNIT_SELECTOR, start, end);
+    const facts = pick(bytes, RECORD_SELECTOR, start, end);
+    const result = facts.ok ? facts : pick(bytes, UNIT_SELECTOR, start, end);
     if (result.ok && isJsonSpace(bytes, result.end, end) && !hasNul(bytes, start, end)) {
       const invalid = findInvalidUtf8(bytes, start, end);
-      if (invalid < 0) return this.#record(line, bytes, start, unitOf(result.root));
+      if (invalid < 0) return this.#record(line, bytes, start, result.root, facts.ok);
       const message = `bytes that are not UTF-8 at byte ${line.offset + invalid}`;
       return this.#fromStart(line, start, 'invalid_utf8', message);
     }
@@ -98,10 +100,14 @@ export class LineClassifier {
     return this.#fromStart(line, start, kind, message);
   }
 
-  #record(line: FramedLine, bytes: Buffer, start: number, unit: RecordUnit): LineContent {
+  #record(line: FramedLine, bytes: Buffer, start: number, root: Picked, hasFacts: boolean): LineContent {
+    const unit = unitOf(root);
     const refusal = this.admit(unit);
     if (refusal !== null) return this.#fromStart(line, start, 'wrong_unit', refusal);
-    return { records: [this.#streamRecord(line, bytes, start, bytes.length, unit)], damage: [], blankBytes: 0 };
+    const record = this.#streamRecord(line, bytes, start, bytes.length, unit);
+    // Ranges count from the beginning of the line.
+    const isPicked = hasFacts && start === 0;
+    return { records: [isPicked ? { ...record, root } : record], damage: [], blankBytes: 0 };
   }
 
   /** Lets a whole record into the file: null, or why one of this unit has no place in it. */
@@ -224,7 +230,7 @@ function explain(line: FramedLine, bytes: Buffer, end: number, result: PickResul
     };
   }
   const invalid = findInvalidUtf8(bytes, 0, end);
-  if (invalid >= 0 && invalid < result.offset) {
+  if (invalid >= 0 && invalid < result.offset && !isCutCharacter(bytes, invalid, end)) {
     return { kind: 'invalid_utf8', message: `bytes that are not UTF-8 at byte ${line.offset + invalid}` };
   }
   const where = `${result.reason}, at byte ${line.offset + result.offset}`;

@@ -3,7 +3,8 @@
  * leaves a prefix without LF, and the next launch writes its first record straight behind it.
  */
 import { pick } from './pick.js';
-import { UNIT_SELECTOR, unitOf } from './sniff.js';
+import { UNIT_SELECTOR } from './record-selector.js';
+import { unitOf } from './sniff.js';
 import { validateJson } from './validate.js';
 
 /** Lines from this size on are not searched. */

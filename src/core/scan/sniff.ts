@@ -1,10 +1,7 @@
 /** Which kind of record a JSON text is, by the keys of its outer object; spec 01 section 2, unit sniffing. */
-import { CompiledSelector, type Picked } from './pick.js';
+import type { Picked } from './pick.js';
 import { UNIT_KEYS } from './record-tape.js';
 import type { RecordUnit } from './types.js';
-
-/** The keys that tell the units apart. */
-export const UNIT_SELECTOR = new CompiledSelector(Object.fromEntries(UNIT_KEYS.map((key) => [key, true as const])));
 
 const bitOf = (key: (typeof UNIT_KEYS)[number]): number => 1 << UNIT_KEYS.indexOf(key);
 
@@ -22,7 +19,7 @@ const TRACE_ID = bitOf('trace_id');
 const TRACE_IDS = bitOf('trace_ids');
 const HEADER = bitOf('prl_index');
 
-/** The unit of a value picked with `UNIT_SELECTOR`. */
+/** The unit of a value picked with `UNIT_SELECTOR`, or with `RECORD_SELECTOR`. */
 export function unitOf(root: Picked): RecordUnit {
   const members = root.members;
   if (members === null) return 'unknown';

@@ -1,4 +1,5 @@
 /** The shapes that readers, the batcher and the service share. No logic. */
+import type { Picked } from './pick.js';
 
 /** One physical line of a chunk, as framed at LF (0x0A) only; spec 03 section 1. */
 export type FramedLine = {
@@ -64,4 +65,6 @@ export type StreamRecord = {
    * JSON document comes without white space between its tokens and with an LF; then `length` is not `bytes.length`.
    */
   readonly bytes: Buffer;
+  /** What `RECORD_SELECTOR` picks of `bytes`, left out where the line was not walked for it. */
+  readonly root?: Picked;
 };

@@ -19,6 +19,16 @@ export function findInvalidUtf8(bytes: Buffer, start: number, end: number): numb
   }
 }
 
+/** Whether `bytes[start, end)` is the beginning of one character and lacks its end, as a write that was cut leaves it. */
+export function isCutCharacter(bytes: Buffer, start: number, end: number): boolean {
+  const missing = characterBytes(bytes[start] as number) - (end - start);
+  if (missing <= 0) return false;
+  // Which second bytes are legal depends on the first: one of these always is.
+  return [0x80, 0x90, 0xa0].some((next) => {
+    return isUtf8(Buffer.from([...bytes.subarray(start, end), next, 0x80, 0x80].slice(0, end - start + missing)));
+  });
+}
+
 /** Moves a cut back to the start of the character it falls into; a cut at `end` stays. */
 function characterStart(bytes: Buffer, at: number, end: number): number {
   if (at >= end) return end;

@@ -3,8 +3,9 @@
  * the envelope and of every trace, each with its byte range so that a stamp can edit it in place. Payloads are passed
  * over, never parsed.
  */
-import { type Picked, parsePicked, pick, type Selector } from '../scan/pick.js';
-import type { LineFormat } from '../scan/types.js';
+import { type Picked, parsePicked, pick } from '../scan/pick.js';
+import { EPISODE_SELECTOR, TRACE_SELECTOR } from '../scan/record-selector.js';
+import type { LineFormat, StreamRecord } from '../scan/types.js';
 
 /** A member of a run object: where its value stands, and the value when it is a string. */
 export type FieldFacts = { readonly start: number; readonly end: number; readonly value: string | null };
@@ -36,10 +37,6 @@ export type LineFacts = {
   readonly traces: readonly CarrierFacts[];
 };
 
-const RUN_KEYS = { id: true, type: true } as const;
-const TRACE_KEYS = { id: true, run: RUN_KEYS, info: { kind: true } } as const satisfies Selector;
-const EPISODE_KEYS = { ...TRACE_KEYS, traces: [TRACE_KEYS] } as const satisfies Selector;
-
 /**
  * Reads the facts of one record.
  *
@@ -47,9 +44,17 @@ const EPISODE_KEYS = { ...TRACE_KEYS, traces: [TRACE_KEYS] } as const satisfies 
  * @returns null when the text is not a JSON object as far as the walk looks
  */
 export function readFacts(bytes: Buffer, format: LineFormat): LineFacts | null {
-  const result = pick(bytes, format === 'episode' ? EPISODE_KEYS : TRACE_KEYS);
-  if (!result.ok || result.root.members === null) return null;
-  const { root } = result;
+  const result = pick(bytes, format === 'episode' ? EPISODE_SELECTOR : TRACE_SELECTOR);
+  return result.ok ? factsIn(bytes, result.root, format) : null;
+}
+
+/** The facts of a record that was read, walked once more only where its reader has not kept them. */
+export function factsOf({ bytes, root }: StreamRecord, format: LineFormat): LineFacts | null {
+  return root === undefined ? readFacts(bytes, format) : factsIn(bytes, root, format);
+}
+
+function factsIn(bytes: Buffer, root: Picked, format: LineFormat): LineFacts | null {
+  if (root.members === null) return null;
   const envelope = carrier(bytes, root);
   if (format === 'trace') return { format, envelope, traces: [envelope] };
   const elements = root.members?.get('traces')?.elements ?? [];

@@ -1,7 +1,7 @@
 /** Turns one record of a run into a line that can travel: its format, its ids, its run stamp if one is asked for. */
 import { PrlError } from '../errors.js';
 import type { StreamRecord } from '../scan/types.js';
-import { readFacts } from '../stream/facts.js';
+import { factsOf } from '../stream/facts.js';
 import { type RunStamp, runIdOf, stampRun } from '../stream/stamp.js';
 import { type Candidate, rejectLine } from './batcher.js';
 import type { BatchLine, RejectedLine } from './types.js';
@@ -33,7 +33,7 @@ export function prepareRecord(record: StreamRecord, stamp: RunStamp | null): Pre
       `the record is of kind ${record.unit}; only episodes and traces are uploaded`,
     );
   }
-  const facts = readFacts(record.bytes, record.unit);
+  const facts = factsOf(record, record.unit);
   if (facts === null) return reject(unstamped, 'invalid_trace', 'the record is not a readable JSON object');
   const runId = runIdOf(facts, stamp ?? UNSTAMPED);
   if (stamp !== null && runId === null) throw missingRunId(record);

@@ -189,6 +189,26 @@ describe('LineClassifier', () => {
       }
     });
 
+    test.each(['', '\n'])(
+      'a line torn at every byte, %j behind it, is torn: also where a character was cut',
+      (behind) => {
+        const bytes = Buffer.from(episode('lost', 'é \u20ac 漢 \u{1f600} \u0800 \ud7ff \u{10000} \u{10ffff}'));
+        for (let cut = 1; cut < bytes.length; cut += 1) {
+          const result = read(Buffer.concat([LINE.good, bytes.subarray(0, cut), Buffer.from(behind)]));
+          expect(kinds(result)).toEqual([['torn', LINE.good.length, cut + behind.length, false]]);
+        }
+      },
+    );
+
+    test.each([[0xff], [0xc3, 0x28], [0xed, 0xa0], [0xf5, 0x80], [0xe0, 0x80], [0x80], [0xf0, 0x80, 0x80]])(
+      'a torn line whose last bytes begin no character is not UTF-8: %j',
+      (...last) => {
+        expect(kinds(read(Buffer.concat([Buffer.from('{"id":"a'), Buffer.from(last)])))).toEqual([
+          ['invalid_utf8', 0, 8 + last.length, false],
+        ]);
+      },
+    );
+
     test('two whole records on one line are both read, the first without LF', () => {
       const result = read(`${episode('a')}${episode('b')}\n`);
       expect(result.records.map((record) => record.bytes.toString())).toEqual([episode('a'), `${episode('b')}\n`]);
