@@ -42,11 +42,23 @@ export async function packBatch(batch: Batch, options: PackOptions = {}): Promis
   const lineDigests: string[] = [];
   const slices = hashed(slicesOf(batch, lineDigests), hash, options.signal);
   const payload = compress === 'gzip' ? await gzip(slices, options.level ?? GZIP_LEVEL) : await collect(slices);
+  return framed(batch, options, { digest: hash.digest('hex'), lineDigests, payload });
+}
+
+/** What a body is made of; `payload` is the part with the lines, compressed or not. */
+export type Payload = Pick<PackedBatch, 'digest' | 'lineDigests'> & { readonly payload: readonly Buffer[] };
+
+/** The body around a payload. */
+export function framed(
+  { format }: Batch,
+  { compress = 'gzip', context = {} }: PackOptions,
+  { digest, lineDigests, payload }: Payload,
+): PackedBatch {
   const boundary = `prl-${randomBytes(BOUNDARY_BYTES).toString('hex')}`;
-  const body = [Buffer.from(head(boundary, compress, options.context ?? {})), ...payload, Buffer.from(tail(boundary))];
+  const body = [Buffer.from(head(boundary, compress, context)), ...payload, Buffer.from(tail(boundary))];
   return {
-    digest: hash.digest('hex'),
-    format: batch.format,
+    digest,
+    format,
     contentType: `multipart/form-data; boundary=${boundary}`,
     body,
     bodyBytes: body.reduce((sum, slice) => sum + slice.length, 0),
@@ -79,7 +91,8 @@ export function lineDigest(parts: readonly Buffer[]): string {
   return hash.digest();
 }
 
-class LineHash {
+/** As `lineDigest`, of a line that comes in pieces. */
+export class LineHash {
   readonly #hash = createHash('sha256');
   #endsInLf = false;
 

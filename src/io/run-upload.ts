@@ -10,8 +10,7 @@ import { Backlog } from '../core/upload/backlog.js';
 import { DEFAULT_BUDGET_BYTES, DEFAULT_CONCURRENCY, MAX_ADAPTIVE_CONCURRENCY } from '../core/upload/limits.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { UploadTally } from '../core/upload/tally.js';
-import { Turns } from '../core/upload/turns.js';
-import type { Batch, PackedBatch, UploadJournal } from '../core/upload/types.js';
+import type { UploadJournal } from '../core/upload/types.js';
 import { UploadMemory } from '../core/upload/upload-memory.js';
 import { Uploader, type UploadResult } from '../core/upload/uploader.js';
 import type { VerifyResult } from '../core/upload/verify.js';
@@ -20,7 +19,8 @@ import { spareDescriptors } from './descriptors.js';
 import { estimateRows } from './index-rows.js';
 import type { Journal } from './journal.js';
 import { findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
-import { type Compression, packBatch } from './pack.js';
+import type { Compression } from './pack.js';
+import { Packer } from './packer.js';
 import { reconcile } from './reconcile.js';
 import { RecordFilter } from './record-filter.js';
 import { RunEvents } from './run-events.js';
@@ -78,12 +78,6 @@ export type RunUploadOptions = {
   readonly onPrepared?: (known: UploadSettlement['known']) => void;
 };
 
-/**
- * Batches that are compressed at once. All of them at once end at once: the service then waits for the cores, and the
- * cores for the service (600 MB over loopback on 2 cores: 20.6 s with four at once, 15.4 s with two).
- */
-const MAX_PACKING = 2;
-
 const NO_JOURNAL: UploadJournal = {
   planned: async () => {},
   stored: async () => {},
@@ -120,7 +114,7 @@ export class RunUpload {
   #uploader: Uploader | null = null;
   readonly #verification: RunVerification | null;
   #indexRows: number | null = null;
-  readonly #packing = new Turns(MAX_PACKING);
+  readonly #packer = new Packer();
   readonly #backlog = new Backlog();
   readonly #memory: UploadMemory;
   /** Null where the run is read as it is. */
@@ -178,7 +172,7 @@ export class RunUpload {
         await verification?.expectSettled(this.#options.run, journal, stamp, signal);
       }
       this.#phase = 'send';
-      const { maxAttempts, maxWaitMs } = this.#options;
+      const { maxAttempts, maxWaitMs, compress, context } = this.#options;
       this.#uploader = new Uploader({
         sender,
         clock: monotonicClock,
@@ -189,7 +183,7 @@ export class RunUpload {
         maxAttempts,
         ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
         journal: journal ?? NO_JOURNAL,
-        pack: (batch, halt) => this.#pack(batch, halt),
+        pack: (batch, halt) => this.#packer.pack(batch, { compress, context, signal: halt }),
         onStored: (batch, receipt) => verification?.expectBatch(batch, receipt.uploadId),
         onSettled: () => this.#backlog.settle(),
         onNotice: this.#options.onNotice,
@@ -205,6 +199,7 @@ export class RunUpload {
     } finally {
       leaving.abort();
       await this.#follower?.whenClosed();
+      await this.#packer.close();
       await sender.close();
       await this.#journal?.close();
       await lock.release();
@@ -299,11 +294,6 @@ export class RunUpload {
   async #estimate(): Promise<void> {
     const { indexPath } = this.#options.run;
     if (indexPath !== null) this.#indexRows = await estimateRows(indexPath);
-  }
-
-  #pack(batch: Batch, signal: AbortSignal): Promise<PackedBatch> {
-    const { compress, context } = this.#options;
-    return this.#packing.take(() => packBatch(batch, { compress, context, signal }));
   }
 
   async #readBack(signal: AbortSignal): Promise<VerifyResult | null> {

@@ -23,6 +23,14 @@ export const MAX_CONCURRENCY = 64;
 /** Bytes that an upload holds in memory (`--budget`, U7). */
 export const DEFAULT_BUDGET_BYTES = 256 * MIB;
 
+/**
+ * Bytes of lines that a packing thread is handed at once: about 10 ms of its work. A batch that is smaller is not worth the
+ * way to another thread.
+ */
+export const PACK_WINDOW_BYTES = MIB;
+/** Windows of one batch: one is compressed, one waits, so that the thread need not wait for anybody, and one is filled. */
+export const PACK_WINDOWS = 3;
+
 /** Attempts for one batch, the first included. */
 export const DEFAULT_MAX_ATTEMPTS = 5;
 /** Longest wait that the service may ask for with Retry-After (`--max-wait`). */

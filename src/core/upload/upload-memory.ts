@@ -5,6 +5,7 @@
  * reader waits.
  */
 import { ByteBudget, type Share } from './byte-budget.js';
+import { PACK_WINDOW_BYTES, PACK_WINDOWS } from './limits.js';
 import type { Batch } from './types.js';
 
 export type UploadMemoryOptions = {
@@ -51,7 +52,9 @@ export class UploadMemory {
   /** The bytes a batch may aim at: a batch and its body fit into the budget together, so that only a line can be above it. */
   fitBatch(targetBytes: number, onNotice: (message: string) => void): number {
     const { budgetBytes } = this.#budget;
-    const largest = Math.max(1, Math.floor((budgetBytes - BODY_BYTES) / (1 + GROWTH_RATIO)));
+    const fitting = (room: number): number => Math.max(1, Math.floor(room / (1 + GROWTH_RATIO)));
+    const small = Math.min(PACK_WINDOW_BYTES - 1, fitting(budgetBytes - BODY_BYTES));
+    const largest = Math.max(small, fitting(budgetBytes - BODY_BYTES - windowBytes(PACK_WINDOW_BYTES)));
     if (targetBytes <= largest) return targetBytes;
     onNotice(
       `requests aim at ${largest} bytes, not at ${targetBytes}: a budget of ${budgetBytes} has no room for more`,
@@ -87,8 +90,13 @@ export class UploadMemory {
   #unpackedBytes(lines: number, bytes: number): number {
     if (lines === 0) return 0;
     const bodyBytes = this.#sharesLines ? 0 : Math.ceil(bytes * GROWTH_RATIO);
-    return lineCost(lines, bytes) + bodyBytes + BODY_BYTES;
+    return lineCost(lines, bytes) + bodyBytes + BODY_BYTES + windowBytes(bytes);
   }
+}
+
+/** What a thread holds of a batch while it packs it. */
+function windowBytes(batchBytes: number): number {
+  return batchBytes < PACK_WINDOW_BYTES ? 0 : PACK_WINDOWS * PACK_WINDOW_BYTES;
 }
 
 function lineCost(lines: number, bytes: number): number {
