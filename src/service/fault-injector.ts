@@ -1,5 +1,6 @@
 /** Makes the trouble that `faults.ts` names. What is random comes from a seed, so a trial can be run again. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { BandwidthLimit } from '../core/upload/bandwidth.js';
 import type { Faults } from './faults.js';
 import { Refusal } from './refusal.js';
 
@@ -15,14 +16,16 @@ export class FaultInjector {
   readonly #faults: Faults;
   readonly #random: () => number;
   readonly #closing: AbortSignal;
+  readonly #link: BandwidthLimit | null;
   #windowFromMs: number | null = null;
   #declined = 0;
-  #linkFreeAtMs = 0;
 
   constructor(faults: Faults, seed: number, closing: AbortSignal) {
     this.#faults = faults;
     this.#random = randomFrom(seed);
     this.#closing = closing;
+    const rate = faults.bandwidthBytesPerSecond;
+    this.#link = rate === 0 ? null : new BandwidthLimit(rate);
   }
 
   /** Begins the span of `storm` and `stall` anew, from now. */
@@ -61,15 +64,13 @@ export class FaultInjector {
     return this.#faults.lostResponseRatio > 0 && this.#random() < this.#faults.lostResponseRatio;
   }
 
-  /** Resolves when the shared link has carried these bytes. */
+  /**
+   * Resolves when the shared link carries these bytes. What it did not carry while this process was busy with others, up to
+   * 100 ms, it makes up for: a real link fills the buffers of the system meanwhile.
+   */
   async pass(bytes: number): Promise<void> {
-    const rate = this.#faults.bandwidthBytesPerSecond;
-    if (rate === 0) return;
-    const nowMs = performance.now();
-    this.#linkFreeAtMs = Math.max(nowMs, this.#linkFreeAtMs) + (bytes / rate) * 1000;
-    const waitMs = this.#linkFreeAtMs - nowMs;
-    // Timers are good to a millisecond: shorter waits are owed and add up in `linkFreeAtMs`.
-    if (waitMs >= 1) await this.#wait(waitMs);
+    const waitMs = this.#link?.take(bytes, performance.now()) ?? 0;
+    if (waitMs > 0) await this.#wait(waitMs);
   }
 
   #leftMs(spanMs: number): number {
