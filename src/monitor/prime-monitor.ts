@@ -28,8 +28,6 @@ export class PrimeMonitor {
   readonly #rejections: DropWarnings;
   /** Null until there is a stream to upload. */
   #process: UploadProcess | null = null;
-  /** Whether the process ended with a stream that looked finished, and is to be started for what comes all the same. */
-  #isAtRest = false;
   #isAllRead = false;
   /** Resolves with the end that `finish` waits for. */
   readonly #drained = Promise.withResolvers<void>();
@@ -179,7 +177,6 @@ export class PrimeMonitor {
 
   #end({ kind, message, hint, code }: UploadEnd, rejected: readonly RejectedRecord[]): void {
     this.#rejected = rejected;
-    this.#isAtRest = kind === 'finished';
     if (kind === 'refused' || kind === 'failed') {
       this.#stopped = { message, hint, code };
       const failure = code === 'service_not_enabled' ? 'not_enabled' : 'permanent';
@@ -193,7 +190,6 @@ export class PrimeMonitor {
   async #settle(): Promise<boolean> {
     const end = await this.#source.saved();
     if (end === null || this.#process === null) return end !== null;
-    if (this.#isAtRest) this.#process.start();
     return this.#process.whenSettled(end);
   }
 
@@ -201,11 +197,11 @@ export class PrimeMonitor {
     const { nowMs, onNotice } = this.#settings;
     const endMs = nowMs() + timeoutMs;
     this.#source.close();
-    await within(endMs - nowMs(), this.#source.saved());
+    const end = await within(endMs - nowMs(), this.#source.saved());
     this.#isDraining = true;
+    this.#isAllRead = false;
     if (this.#process !== null && this.#stopped === null) {
-      if (this.#isAtRest) this.#process.start();
-      this.#process.drain();
+      this.#process.drain(end === 'late' ? null : end);
       await within(endMs - nowMs(), this.#drained.promise);
     }
     await this.#process?.stop();
