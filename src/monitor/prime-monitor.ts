@@ -35,6 +35,8 @@ export class PrimeMonitor {
   #rejected: readonly RejectedRecord[] = [];
   #logged = 0;
   #isDraining = false;
+  /** Whether nothing is uploaded any more. */
+  #isOver = false;
   #finishing: Promise<FinishReport> | null = null;
 
   private constructor(settings: PrimeSettings) {
@@ -97,7 +99,7 @@ export class PrimeMonitor {
 
   /**
    * Resolves with true once everything logged before is settled: stored, or rejected; with false when time is over, or it
-   * will not be. Everything an earlier process left is settled then too.
+   * will not be, and after the end. Everything an earlier process left is settled then too.
    */
   async flush(timeoutMs: number = this.#settings.finishTimeoutMs): Promise<boolean> {
     return (await within(timeoutMs, this.#settle())) === true;
@@ -189,7 +191,8 @@ export class PrimeMonitor {
 
   async #settle(): Promise<boolean> {
     const end = await this.#source.saved();
-    if (end === null || this.#process === null) return end !== null;
+    if (end === null || this.#isOver) return false;
+    if (this.#process === null) return true;
     return this.#process.whenSettled(end);
   }
 
@@ -204,6 +207,7 @@ export class PrimeMonitor {
       this.#process.drain(end === 'late' ? null : end);
       await within(endMs - nowMs(), this.#drained.promise);
     }
+    this.#isOver = true;
     await this.#process?.stop();
     await this.#source.end(this.#ledger.chunks);
     this.#rejections.close();
@@ -218,10 +222,13 @@ export class PrimeMonitor {
 
   #report(): FinishReport {
     const { waiting, admitted, afterClose } = this.#source.counts();
+    const { file } = this.#settings;
     // Of a stream that was not read to its end nobody knows what is missing.
-    const isRead = this.#settings.file !== null && this.#isAllRead;
+    const isRead = file !== null && this.#isAllRead;
     return reportOf({
       counts: this.#counts(),
+      // What others write is counted as it is read.
+      isUnread: typeof file === 'string' && !this.#isAllRead,
       waiting,
       missing: isRead ? Math.max(0, this.#logged - afterClose - admitted) : 0,
       directory: this.#source.directory,
