@@ -183,7 +183,7 @@ export class UploadProcess {
       if (this.#child === child) this.#lost(how, lastWords);
     };
     child.on('message', (message: FromUpload) => this.#hear(message));
-    child.once('error', (error) => end(messageOf(error)));
+    child.on('error', (error) => end(messageOf(error)));
     // Not `exit`: by now everything it said has been heard.
     child.once('close', (status, signal) => end(signal ?? `status ${status}`));
     this.#send({ type: 'start', job: this.#hasBegun ? { ...job, leftUpTo: null } : job });

@@ -107,7 +107,7 @@ export class PrimeMonitor {
 
   /**
    * The end: takes nothing more, and waits until everything is settled, within one time for all of it; to let go of what
-   * is left takes 4 s at most. That stays on the disk for the next process, and is reported with its place. Once; later
+   * is left takes 5 s at most. That stays on the disk for the next process, and is reported with its place. Once; later
    * calls get the same answer.
    */
   finish(timeoutMs: number = this.#settings.finishTimeoutMs): Promise<FinishReport> {

@@ -2,7 +2,7 @@
  * Somebody waits until everything before a place is settled: that is answered in every order of events, of a run that
  * looked finished and is written on above all. Real processes, files and sockets.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
@@ -132,4 +132,34 @@ describe('a run that looked finished', () => {
     expect(await uploading.process.whenSettled(writeOn(root, 0, B + C))).toBe(true);
     expect(storedText(server)).toBe(A + B + C);
   });
+});
+
+test('a run that another one takes the place of while it is followed', async () => {
+  const server = await serve();
+  const root = join(tempFolder(), 'run');
+  writeOn(root, 0, A);
+  const uploading = new Counted({ root, url: server.url });
+  await uploading.until(({ stored }) => stored === 1);
+  renameSync(root, `${root}.old`);
+  const settled = uploading.process.whenSettled(writeOn(root, 0, B + C));
+  expect(await settled).toBe(true);
+  expect(storedText(server)).toBe(A + B + C);
+  expect(uploading.starts).toBe(1);
+});
+
+test('killed between the question and the answer, and the run is finished before it is started again', async () => {
+  const server = await serve((index) => (index === 0 ? { kind: 'stall' } : undefined));
+  const root = join(tempFolder(), 'run');
+  const end = writeOn(root, 0, A);
+  const uploading = new Counted({ root, url: server.url });
+  const answers = [uploading.process.whenSettled(end), uploading.process.whenSettled(NOWHERE)];
+  await uploading.until(({ progress }) => progress.at(-1)?.inFlightRequests === 1);
+  process.kill(uploading.process.pid ?? 0, 'SIGKILL');
+  finishedRun(root);
+  rmSync(join(root, STREAM, '00000.jsonl'));
+  // It ends with the run, which answers both; nobody has to look again.
+  expect(await Promise.all(answers)).toEqual([true, false]);
+  await uploading.until(({ end: found, isGone }) => found?.kind === 'finished' && isGone);
+  expect(uploading).toMatchObject({ starts: 2, process: { restarts: 1 } });
+  expect(storedText(server)).toBe(A);
 });

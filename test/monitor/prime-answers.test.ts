@@ -55,6 +55,16 @@ describe('a run directory that looked finished', () => {
   });
 });
 
+test('the stream of a file monitor that has come to its end: flush knows where that is', async () => {
+  const server = await serve();
+  const { monitor: file } = await openMonitor({ chunkBytes: 2_000 });
+  const primed = await Primed.open({ url: server.url, file });
+  for (const id of ids(5)) await file.log(episodeOf(id), TRAIN);
+  await file.finalize();
+  expect(await primed.monitor.flush(LONG_MS)).toBe(true);
+  expect(storedIds(server).sort()).toEqual(ids(5));
+});
+
 test('a run directory that was not read to its end in time is not complete', async () => {
   const server = await serve();
   const run = writeTree(join(tempFolder(), 'run'), { [`${STREAM}/00000.jsonl`]: lineOf('a') });
