@@ -163,3 +163,12 @@ test('killed between the question and the answer, and the run is finished before
   expect(uploading).toMatchObject({ starts: 2, process: { restarts: 1 } });
   expect(storedText(server)).toBe(A);
 });
+
+test('a run that is not there is settled at its beginning and nowhere else', async () => {
+  const server = await serve();
+  const uploading = new Uploading({ root: join(tempFolder(), 'run'), url: server.url });
+  const nowhere = uploading.process.whenSettled({ chunk: 1, offset: 0 });
+  expect(await uploading.process.whenSettled({ chunk: 0, offset: 0 })).toBe(true);
+  uploading.process.drain();
+  expect(await nowhere).toBe(false);
+});

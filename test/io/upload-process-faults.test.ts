@@ -1,6 +1,6 @@
 /** The process that uploads for a producer, and a system or a producer that stand in its way. Real processes and sockets. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -94,4 +94,18 @@ test('one whose end the system does not tell is let go of', async () => {
   const settled = uploading.process.whenSettled(END);
   await uploading.process.stop();
   expect(await settled).toBe(false);
+});
+
+test('a run that cannot be read when nothing more comes is no run that is not there: it is waited for', async () => {
+  const server = await serve();
+  const root = join(tempFolder(), 'run');
+  symlinkSync(root, root);
+  const uploading = new Uploading({ root, url: server.url });
+  uploading.process.drain();
+  await uploading.until(({ notices }) => notices.length === 1);
+  expect(uploading.notices[0]).toMatch(/^cannot read .*; it is tried again$/);
+  rmSync(root);
+  renameSync(runOf(lineOf('a')), root);
+  await uploading.until(({ end }) => end !== null);
+  expect(uploading).toMatchObject({ end: { kind: 'drained' }, stored: 1 });
 });
