@@ -28,8 +28,6 @@ export class PrimeMonitor {
   readonly #rejections: DropWarnings;
   /** Null until there is a stream to upload. */
   #process: UploadProcess | null = null;
-  /** Whether the process ended with a stream that looked finished, and is to be started for what comes all the same. */
-  #isAtRest = false;
   #isAllRead = false;
   /** Resolves with the end that `finish` waits for. */
   readonly #drained = Promise.withResolvers<void>();
@@ -37,6 +35,8 @@ export class PrimeMonitor {
   #rejected: readonly RejectedRecord[] = [];
   #logged = 0;
   #isDraining = false;
+  /** Whether nothing is uploaded any more. */
+  #isOver = false;
   #finishing: Promise<FinishReport> | null = null;
 
   private constructor(settings: PrimeSettings) {
@@ -99,7 +99,7 @@ export class PrimeMonitor {
 
   /**
    * Resolves with true once everything logged before is settled: stored, or rejected; with false when time is over, or it
-   * will not be. Everything an earlier process left is settled then too.
+   * will not be, and after the end. Everything an earlier process left is settled then too.
    */
   async flush(timeoutMs: number = this.#settings.finishTimeoutMs): Promise<boolean> {
     return (await within(timeoutMs, this.#settle())) === true;
@@ -107,7 +107,7 @@ export class PrimeMonitor {
 
   /**
    * The end: takes nothing more, and waits until everything is settled, within one time for all of it; to let go of what
-   * is left takes 4 s at most. That stays on the disk for the next process, and is reported with its place. Once; later
+   * is left takes 5 s at most. That stays on the disk for the next process, and is reported with its place. Once; later
    * calls get the same answer.
    */
   finish(timeoutMs: number = this.#settings.finishTimeoutMs): Promise<FinishReport> {
@@ -179,7 +179,6 @@ export class PrimeMonitor {
 
   #end({ kind, message, hint, code }: UploadEnd, rejected: readonly RejectedRecord[]): void {
     this.#rejected = rejected;
-    this.#isAtRest = kind === 'finished';
     if (kind === 'refused' || kind === 'failed') {
       this.#stopped = { message, hint, code };
       const failure = code === 'service_not_enabled' ? 'not_enabled' : 'permanent';
@@ -192,8 +191,8 @@ export class PrimeMonitor {
 
   async #settle(): Promise<boolean> {
     const end = await this.#source.saved();
-    if (end === null || this.#process === null) return end !== null;
-    if (this.#isAtRest) this.#process.start();
+    if (end === null || this.#isOver) return false;
+    if (this.#process === null) return true;
     return this.#process.whenSettled(end);
   }
 
@@ -201,13 +200,14 @@ export class PrimeMonitor {
     const { nowMs, onNotice } = this.#settings;
     const endMs = nowMs() + timeoutMs;
     this.#source.close();
-    await within(endMs - nowMs(), this.#source.saved());
+    const end = await within(endMs - nowMs(), this.#source.saved());
     this.#isDraining = true;
+    this.#isAllRead = false;
     if (this.#process !== null && this.#stopped === null) {
-      if (this.#isAtRest) this.#process.start();
-      this.#process.drain();
+      this.#process.drain(end === 'late' ? null : end);
       await within(endMs - nowMs(), this.#drained.promise);
     }
+    this.#isOver = true;
     await this.#process?.stop();
     await this.#source.end(this.#ledger.chunks);
     this.#rejections.close();
@@ -222,10 +222,13 @@ export class PrimeMonitor {
 
   #report(): FinishReport {
     const { waiting, admitted, afterClose } = this.#source.counts();
+    const { file } = this.#settings;
     // Of a stream that was not read to its end nobody knows what is missing.
-    const isRead = this.#settings.file !== null && this.#isAllRead;
+    const isRead = file !== null && this.#isAllRead;
     return reportOf({
       counts: this.#counts(),
+      // What others write is counted as it is read.
+      isUnread: typeof file === 'string' && !this.#isAllRead,
       waiting,
       missing: isRead ? Math.max(0, this.#logged - afterClose - admitted) : 0,
       directory: this.#source.directory,

@@ -20,6 +20,8 @@ export function countsOf(source: SourceCounts, { adopted, stored, rejected, unan
 
 export type ReportFacts = {
   readonly counts: PrimeCounts;
+  /** Whether there may be records that nobody has counted. */
+  readonly isUnread: boolean;
   /** Records that are only in memory. */
   readonly waiting: number;
   /** Records that `log` was told of and that never came into the stream that is followed. */
@@ -29,12 +31,20 @@ export type ReportFacts = {
   readonly stopped: FinishReport['stopped'];
 };
 
-export function reportOf({ counts, waiting, missing, directory, rejected, stopped }: ReportFacts): FinishReport {
+export function reportOf({
+  counts,
+  isUnread,
+  waiting,
+  missing,
+  directory,
+  rejected,
+  stopped,
+}: ReportFacts): FinishReport {
   const { dropped, failed, skipped, unsent, unknown } = counts;
   const onDisk = unsent + unknown - waiting;
   return {
     counts,
-    isComplete: dropped + failed + skipped + unsent + unknown === 0,
+    isComplete: !isUnread && dropped + failed + skipped + unsent + unknown === 0,
     left: onDisk > 0 ? { directory, records: onDisk } : null,
     lost: waiting,
     missing,

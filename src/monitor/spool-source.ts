@@ -128,6 +128,8 @@ export class SpoolSource implements PrimeSource {
   }
 
   async end(chunks: ReadonlyMap<number, ChunkSettlement>): Promise<void> {
+    // A spool that opens only now is for the next monitor to upload.
+    this.#onReady = null;
     await this.#pump.stop(LAST_MS);
     this.#isEnded = true;
     const { unsent, unknown } = this.#queue.abandon();
