@@ -3,9 +3,9 @@ import { Flags } from '@oclif/core';
 import { PrlError } from '../core/errors.js';
 import {
   DEFAULT_BUDGET_BYTES,
-  DEFAULT_MAX_ATTEMPTS,
   DEFAULT_MAX_WAIT_MS,
   DEFAULT_TARGET_BATCH_BYTES,
+  FIRST_ATTEMPTS,
   MAX_BATCH_BYTES,
   MAX_CONCURRENCY,
 } from '../core/upload/limits.js';
@@ -81,7 +81,7 @@ export const uploadFlags = {
     helpValue: '<n>',
     helpGroup: 'LIMITS',
     min: 1,
-    summary: `Attempts for one request, the first included. Default: ${DEFAULT_MAX_ATTEMPTS}; with --follow no limit.`,
+    summary: `Attempts for one request, the first included. Default: ${FIRST_ATTEMPTS}, and no limit once the service has stored something, or with --follow.`,
   }),
   'max-wait': durationFlag({
     helpGroup: 'LIMITS',
@@ -111,9 +111,9 @@ export const uploadFlags = {
   ...screenFlags,
 };
 
-/** Who follows a run for days is there when the service comes back; who waits in front of a terminal wants to know. */
-export function maxAttemptsOf(given: number | undefined, follows: boolean): number {
-  return given ?? (follows ? Number.POSITIVE_INFINITY : DEFAULT_MAX_ATTEMPTS);
+/** Who follows a run for days is there when the service comes; who uploads what there is wants to know that none is there. */
+export function maxAttemptsOf(given: number | undefined, follows: boolean): number | undefined {
+  return given ?? (follows ? Number.POSITIVE_INFINITY : undefined);
 }
 
 /** @throws PrlError `PRL_ERR_USAGE` when several runs are to be followed: the first might never end */

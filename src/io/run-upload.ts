@@ -59,7 +59,8 @@ export type RunUploadOptions = {
   /** Bytes held in memory: lines and bodies that are read, wait, or are in flight; default 256 MiB. */
   readonly budgetBytes?: number;
   readonly compress: Compression;
-  readonly maxAttempts: number;
+  /** For one batch, the first included, 1 or more; default 5, and no limit once the service has settled a batch. */
+  readonly maxAttempts?: number | undefined;
   /** Longest Retry-After that is waited for, in milliseconds; default 15 min. */
   readonly maxWaitMs?: number;
   /** Send only what an earlier upload recorded as rejected. */

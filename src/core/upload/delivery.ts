@@ -3,7 +3,7 @@
  * one gate, the same bytes each time. Counts what it does. No clock of its own.
  */
 import { type AdaptiveLimit, requestEndOf } from './adaptive-limit.js';
-import { DEFAULT_MAX_ATTEMPTS, DEFAULT_MAX_WAIT_MS } from './limits.js';
+import { DEFAULT_MAX_WAIT_MS, FIRST_ATTEMPTS } from './limits.js';
 import { RequestSlots } from './request-slots.js';
 import { backoffMs, type Pass, RetryGate } from './retry.js';
 import type { Attempt, Clock, PackedBatch, Sender } from './types.js';
@@ -15,8 +15,8 @@ export type DeliveryOptions = {
   readonly limit: AdaptiveLimit;
   /** 0 inclusive to 1 exclusive. */
   readonly random: () => number;
-  /** Attempts for one batch, the first included, 1 or more; default 5. */
-  readonly maxAttempts?: number;
+  /** Attempts for one batch, the first included, 1 or more; default 5, and no limit once the service has settled a batch. */
+  readonly maxAttempts?: number | undefined;
   /** Longest Retry-After that is waited for, in milliseconds; default 15 min. */
   readonly maxWaitMs?: number;
 };
@@ -61,7 +61,7 @@ export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #gate: RetryGate;
   readonly #slots: RequestSlots;
-  readonly #maxAttempts: number;
+  #maxAttempts: number;
   readonly #maxWaitMs: number;
   #requests = 0;
   #wireBytes = 0;
@@ -76,7 +76,7 @@ export class Delivery {
     this.#options = options;
     this.#gate = new RetryGate(options.clock);
     this.#slots = new RequestSlots(options.limit);
-    this.#maxAttempts = options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS;
+    this.#maxAttempts = options.maxAttempts ?? FIRST_ATTEMPTS;
     this.#maxWaitMs = options.maxWaitMs ?? DEFAULT_MAX_WAIT_MS;
   }
 
@@ -118,6 +118,7 @@ export class Delivery {
       const attempt = await this.#sendOnce(packed, signal);
       if (attempt.outcome === 'retry') return { attempt, waitMs: this.#retryLater(pass, attempt, failures) };
       this.#gate.leave(pass, true, 0);
+      if (this.#options.maxAttempts === undefined) this.#maxAttempts = Number.POSITIVE_INFINITY;
       return { attempt, waitMs: null };
     } finally {
       this.#slots.leave();

@@ -31,8 +31,11 @@ export const PACK_WINDOW_BYTES = MIB;
 /** Windows of one batch: one is compressed, one waits, so that the thread need not wait for anybody, and one is filled. */
 export const PACK_WINDOWS = 3;
 
-/** Attempts for one batch, the first included. */
-export const DEFAULT_MAX_ATTEMPTS = 5;
+/**
+ * Attempts for one batch, the first included, at a service that has answered nothing yet: it may not be there at all. One
+ * that has is waited for, however long it is away (U12).
+ */
+export const FIRST_ATTEMPTS = 5;
 /** Longest wait that the service may ask for with Retry-After (`--max-wait`). */
 export const DEFAULT_MAX_WAIT_MS = 15 * 60_000;
 /** Longest own back-off, before jitter. */

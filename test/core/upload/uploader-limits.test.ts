@@ -92,6 +92,39 @@ describe('requests in flight', () => {
     const others = stored.filter((text) => Number(text.slice(1)) >= 10);
     expect(others).toEqual(Array.from({ length: 40 }, (_, index) => `b${index + 10}`));
   });
+
+  test.each([
+    ['refuses connections', retryLater(null, 'connection_refused')],
+    ['declines and names a time', retryLater(60_000)],
+    ['declines and names none', retryLater(null, 'http_503')],
+  ])(
+    'U12: a service that has stored something and then %s for a day is waited for, left to itself',
+    async (_, away) => {
+      const clock = new VirtualClock();
+      const options = { maxAttempts: undefined };
+      const isAway = (): boolean => clock.nowMs() >= 1000 && clock.nowMs() < 86_400_000;
+      const { result } = await run(several(50), { script: () => (isAway() ? away : STORED), clock, options });
+      expect(result).toMatchObject({ stopped: null, sent: { episodes: 50 } });
+      expect(clock.nowMs()).toBeGreaterThanOrEqual(86_400_000);
+    },
+  );
+
+  test('a service that has answered nothing yet may not be there: five attempts', async () => {
+    const script: Script = () => retryLater(null, 'connection_refused');
+    const { sender, result } = await run(several(3), { script, options: { maxAttempts: undefined, concurrency: 1 } });
+    expect(result.stopped).toMatchObject({
+      errorCode: 'PRL_ERR_TEMPORARY',
+      message: expect.stringContaining('5 attempts'),
+    });
+    expect(sender.sent.filter(({ text }) => text === 'b0')).toHaveLength(5);
+  });
+
+  test('a number of attempts that was asked for holds, whatever the service has stored', async () => {
+    const script: Script = (text) => (text === 'b0' ? STORED : retryLater(null, 'connection_refused'));
+    const { sender, result } = await run(several(3), { script, options: { maxAttempts: 3, concurrency: 1 } });
+    expect(result.stopped).toMatchObject({ message: expect.stringContaining('3 attempts') });
+    expect(sender.sent.filter(({ text }) => text === 'b1')).toHaveLength(3);
+  });
 });
 
 test('requests start in the order of the source, however long packing takes', async () => {
