@@ -82,6 +82,11 @@ export class ResumeState {
     return rangeAt(this.#pins.get(chunk) ?? [], offset)?.cut ?? null;
   }
 
+  /** Every planned cut that is neither settled nor replaced. */
+  pinned(): ReadonlySet<Cut> {
+    return new Set([...this.#pins.values()].flatMap((pins) => pins.map(({ cut }) => cut)));
+  }
+
   /** Drops every cut that has a part in one of the stretches, which are sorted. */
   #unpin(chunk: number, stretches: readonly SourceRange[]): void {
     const pins = this.#pins.get(chunk) ?? [];
