@@ -102,7 +102,9 @@ export async function startFaultyServer(
   const server = tls === undefined ? createServer(onRequest) : createTlsServer(tls, onRequest);
   server.on('connection', (socket: Socket) => {
     state.connections += 1;
-    state.sockets.set(socket.remotePort ?? 0, socket);
+    const { remotePort = 0 } = socket;
+    state.sockets.set(remotePort, socket);
+    socket.once('close', () => state.sockets.delete(remotePort));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
