@@ -244,8 +244,7 @@ export class Journal implements UploadJournal {
     }
     switch (entry.kind) {
       case 'planned':
-        this.resume.pin({ ...entry.range, chunk });
-        return true;
+        return this.resume.pin({ ...entry.range, chunk });
       case 'stored':
         this.resume.settle({ ...entry.range, chunk });
         if (entry.range.isRetry === true) this.resume.acquit({ ...entry.range, chunk });

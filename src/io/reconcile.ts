@@ -8,7 +8,8 @@ import type { LineFormat } from '../core/scan/types.js';
 import type { RunStamp } from '../core/stream/stamp.js';
 import type { Candidate } from '../core/upload/batcher.js';
 import { prepareRecord } from '../core/upload/prepare.js';
-import { merged } from '../core/upload/resume.js';
+import { type Address, merged } from '../core/upload/resume.js';
+import type { Cut } from '../core/upload/types.js';
 import type { SkipRange } from './chunk-reader.js';
 import { monotonicClock } from './clock.js';
 import type { Journal } from './journal.js';
@@ -60,23 +61,60 @@ async function lookUp(options: ReconcileOptions): Promise<void> {
   const { journal, stamp } = options;
   const listings = new Map<string, Listing>();
   const batches = new Map<string, ListedBatch>();
+  const cuts = new OpenCuts(journal.resume.pinned());
   for await (const event of unsettledEvents(options)) {
     // A record that shares its line with damage is settled alone: what is left of the line would look otherwise.
     if (event.type === 'damage' && event.damage.recovered) await journal.damaged(event.damage);
     if (event.type === 'file' && event.summary !== null) {
-      for (const [uploadId, batch] of batches) await settleProven(journal, batch, uploadId);
-      batches.clear();
+      await settleProven(journal, batches);
+      cuts.passed(event.file.chunk);
     }
     if (event.type !== 'record' || journal.resume.placementOf(event.record) !== 'send') continue;
     const prepared = prepareRecord(event.record, stamp);
     if (!prepared.ok || prepared.runId === null) continue;
     const { candidate, runId } = prepared;
-    const isNew = !listings.has(runId) && listings.size < MAX_RUNS;
-    if (isNew) listings.set(runId, await list(options, runId, candidate.format));
+    if (!listings.has(runId) && listings.size < MAX_RUNS) {
+      const listing = await list(options, runId, candidate.format);
+      listings.set(runId, listing);
+      cuts.compare(listing);
+    }
     const listing = listings.get(runId);
     // A run that was never uploaded is not read twice.
     if (listing?.size === 0 && listings.size === 1) return;
+    if (cuts.endBefore(event.record)) return settleProven(journal, batches);
     if (listing !== undefined) sortIn(batches, listing, candidate);
+  }
+}
+
+/**
+ * Cuts that the journal has made and not seen confirmed. What a killed upload had in flight lies in them alone: then the
+ * run is read no further than that, however large it is (U3).
+ */
+class OpenCuts {
+  readonly #uploads = new Set<string | undefined>();
+  /** Where the last one of each chunk ends, of the chunks that are still to be read. */
+  readonly #ends = new Map<number, number>();
+  #holdNews = true;
+
+  constructor(cuts: Iterable<Cut>) {
+    for (const { chunk, end, digest } of cuts) {
+      this.#uploads.add(digest);
+      this.#ends.set(chunk, Math.max(end, this.#ends.get(chunk) ?? 0));
+    }
+  }
+
+  passed(chunk: number): void {
+    this.#ends.delete(chunk);
+  }
+
+  /** Looks for what a service lists as news among the cuts. */
+  compare(listing: Listing): void {
+    this.#holdNews &&= [...listing.values()].every((uploadId) => this.#uploads.has(uploadId));
+  }
+
+  /** Whether nothing that is news can stand at an address or behind it. */
+  endBefore({ chunk, offset }: Address): boolean {
+    return this.#holdNews && [...this.#ends].every(([of, end]) => of === chunk && end <= offset);
   }
 }
 
@@ -89,9 +127,13 @@ function sortIn(batches: Map<string, ListedBatch>, listing: Listing, candidate: 
   batch.add(id, candidate);
 }
 
-async function settleProven(journal: Journal, batch: ListedBatch, uploadId: string): Promise<void> {
-  const range = batch.provenBy(uploadId);
-  if (range !== null) await journal.stored(range);
+/** Settles those of the batches that are what they are listed as, and lets all of them go. */
+async function settleProven(journal: Journal, batches: Map<string, ListedBatch>): Promise<void> {
+  for (const [uploadId, batch] of batches) {
+    const range = batch.provenBy(uploadId);
+    if (range !== null) await journal.stored(range);
+  }
+  batches.clear();
 }
 
 function unsettledEvents({ run, journal, signal }: ReconcileOptions): AsyncGenerator<RunEvent, void> {

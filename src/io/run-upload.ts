@@ -10,7 +10,7 @@ import { Backlog } from '../core/upload/backlog.js';
 import { DEFAULT_BUDGET_BYTES, DEFAULT_CONCURRENCY, MAX_ADAPTIVE_CONCURRENCY } from '../core/upload/limits.js';
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { UploadTally } from '../core/upload/tally.js';
-import type { UploadJournal } from '../core/upload/types.js';
+import type { Clock, UploadJournal } from '../core/upload/types.js';
 import { UploadMemory } from '../core/upload/upload-memory.js';
 import { Uploader, type UploadResult } from '../core/upload/uploader.js';
 import type { VerifyResult } from '../core/upload/verify.js';
@@ -75,6 +75,8 @@ export type RunUploadOptions = {
   readonly lingerMs?: number;
   readonly environment: Environment;
   readonly onNotice: (message: string) => void;
+  /** Measures back-offs, waits and lingering; default the system's. */
+  readonly clock?: Clock;
   /** Told by `run`, before the first request, what earlier uploads have settled. */
   readonly onPrepared?: (known: UploadSettlement['known']) => void;
 };
@@ -107,7 +109,7 @@ type Prepared = {
 };
 
 export class RunUpload {
-  readonly #options: RunUploadOptions;
+  readonly #options: RunUploadOptions & { readonly clock: Clock };
   #phase: UploadPhase = 'plan';
   #prepared: Prepared | null = null;
   /** Held apart, since it is open before everything is prepared. */
@@ -122,14 +124,12 @@ export class RunUpload {
   readonly #follower: UploadFollower | null;
 
   constructor(options: RunUploadOptions) {
-    this.#options = options;
+    this.#options = { clock: monotonicClock, ...options };
     this.#verification = options.verifies ? new RunVerification() : null;
     const { budgetBytes = DEFAULT_BUDGET_BYTES, compress } = options;
     this.#memory = new UploadMemory({ budgetBytes, sharesLines: compress === 'none' });
     const isFollowed = options.follows === true && canGrow(options.run);
-    this.#follower = isFollowed
-      ? new UploadFollower({ ...options, clock: monotonicClock, backlog: this.#backlog })
-      : null;
+    this.#follower = isFollowed ? new UploadFollower({ ...this.#options, backlog: this.#backlog }) : null;
   }
 
   /**
@@ -147,12 +147,11 @@ export class RunUpload {
    *   uploads this run, and what reading back throws; whatever the service refuses is in the result
    */
   async run(signal: AbortSignal): Promise<UploadOutcome> {
-    const { path, environment, access } = this.#options;
+    const { path, environment, access, concurrency } = this.#options;
     const places = path === null ? null : await findPlaces(path, environment);
     const lock = await lockRun(places?.writable ?? null);
     /** Ends the reading of a run that is followed, whatever ended the upload. */
     const leaving = new AbortController();
-    const { concurrency } = this.#options;
     const most = Math.min(concurrency === 'adaptive' ? MAX_ADAPTIVE_CONCURRENCY : concurrency, spareDescriptors());
     const sender = createSender(access, most);
     void this.#estimate();
@@ -176,7 +175,7 @@ export class RunUpload {
       const { maxAttempts, maxWaitMs, compress, context } = this.#options;
       this.#uploader = new Uploader({
         sender,
-        clock: monotonicClock,
+        clock: this.#options.clock,
         random: Math.random,
         concurrency,
         mostRequests: most,
@@ -276,7 +275,7 @@ export class RunUpload {
       stamp,
       journal,
       backlog: this.#follower === null ? null : this.#backlog,
-      clock: monotonicClock,
+      clock: this.#options.clock,
       nameOf: (file) => chunkNameOf(run, file),
       isRetry: retriesRejected,
       filter,

@@ -85,11 +85,14 @@ async function compare({ run, journal, stamp, signal }: SourceCheckOptions, file
     resume.rejected().flatMap((line) => (line.chunk === file.chunk ? [[line.offset, line] as const] : [])),
   );
   const format = journal.storedIn(file.chunk)[0]?.format ?? null;
+  const settledEnd = resume.coveredRanges(file.chunk).at(-1)?.end ?? 0;
   let lines = 0;
   for await (const event of readRecords({ ...run, files: [file], damage: [] }, { signal, unitOf: () => format })) {
     if (event.type === 'damage' && event.damage.kind === 'unreadable') return { outcome: 'unreadable' };
     if (event.type !== 'record') continue;
     const { record } = event;
+    // Nothing is known of what comes behind, which may be gigabytes.
+    if (record.offset >= settledEnd && rejected.size === 0) break;
     const verdict = rejected.get(record.offset);
     if (verdict === undefined && resume.placementOf(record) !== 'settled') continue;
     const prepared = prepareRecord(record, stamp);

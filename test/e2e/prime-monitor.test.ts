@@ -152,6 +152,32 @@ describe('a service that stands still', () => {
     expect(existsSync(spool())).toBe(false);
   });
 
+  test('R10: killed with its uploads while the service is away, again and again, a producer loses nothing that was on the disk', async () => {
+    service.kill('SIGSTOP');
+    const saved: string[] = [];
+    const logged: string[] = [];
+    for (let life = 0; life < 3; life += 1) {
+      const producer = start({ count: 10_000, from: logged.length, bytes: 20_000, pauseMs: 3 });
+      await producer.until((one) => one.said('saved').length >= 50 && one.uploadPid !== null);
+      const { uploadPid } = producer;
+      if (uploadPid !== null) process.kill(uploadPid, 'SIGKILL');
+      process.kill(producer.pid, 'SIGKILL');
+      await producer.ended;
+      await gone(uploadPid ?? 0);
+      saved.push(...producer.said('saved'));
+      logged.push(...producer.said('logged'));
+    }
+    service.kill('SIGCONT');
+    const report = await start({ count: 0 }).report();
+    expectAccount(report.counts);
+    expect(report).toMatchObject({ isComplete: true, counts: { admitted: 0 } });
+    const all = stored();
+    expect(all).toEqual([...new Set(all)]);
+    expect(all).toEqual(expect.arrayContaining(saved));
+    // What is lost was on its way from the memory to the disk, which is not far.
+    expect(saved.length).toBeGreaterThan(logged.length / 2);
+  });
+
   test('U24: finish ends in time, tells what is left, and `prl upload` of that sends it', async () => {
     service.kill('SIGSTOP');
     const producer = start({ count: 20, bytes: 5_000, options: { finishTimeoutMs: 500, batchBytes: 20_000 } });

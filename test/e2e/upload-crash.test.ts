@@ -4,9 +4,12 @@
  * every stored copy out of the service's database.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { decodeJournal } from '../../src/core/upload/journal-format.js';
+import { watchChild } from '../helpers/child.js';
 import { documentOf, runPrl, storedEpisodes } from '../helpers/upload-command.js';
 import { temporaryFolder } from '../service/service-fixture.js';
 import { HAS_STRACE, type ServeChild, serveChild } from './serve-child.js';
@@ -113,6 +116,40 @@ describe.skipIf(!HAS_STRACE)('kill -9 at the n-th call, for every n until it sur
     expect(kills).toBe(1);
   });
 
+  test('openat, ftruncate, close of the state, over a torn journal: it is never less than it was', {
+    timeout: 120_000, // a process for each call
+  }, async () => {
+    const home = temporaryFolder();
+    const run = writeRun(home, 'calls');
+    const upload = ['upload', run, '--url', url(), '--json', '--batch', '700'];
+    expect((await runPrl(upload, { home })).status).toBe(0);
+    const journal = join(run, 'monitors/prl/journal');
+    const tornBytes = readFileSync(journal).length - 5;
+    const before = decodeJournal(readFileSync(journal).subarray(0, tornBytes), crc32).entries;
+    expect(before.map(({ kind }) => kind)).toContain('stored');
+    const paths = ['', 'journal', 'lock'].flatMap((file) => ['-P', join(run, 'monitors/prl', file)]);
+    const kills: string[] = [];
+    for (const name of ['openat', 'ftruncate', 'close']) {
+      for (let when = 1; when < 20; when += 1) {
+        truncateSync(journal, tornBytes);
+        const inject = `inject=${name}:signal=SIGKILL:when=${when}`;
+        if (!(await killedAt(run, home, [...paths, '-e', `trace=${name}`, '-e', inject]))) break;
+        kills.push(name);
+        const { state, entries } = decodeJournal(readFileSync(journal), crc32);
+        expect({ name, when, state }).toEqual({ name, when, state: expect.stringMatching(/^(?:torn|intact)$/) });
+        expect(entries.slice(0, before.length)).toEqual(before);
+      }
+    }
+    expect(kills.length).toBeGreaterThanOrEqual(8);
+    expect(new Set(kills).size).toBe(3);
+    // The last ones came through, over the locks and names that all the others left behind.
+    const again = await runPrl(upload, { home });
+    expect(again).toMatchObject({ status: 0, stderr: '' });
+    expect(documentOf(again)).toMatchObject({ already: { episodes: 3 }, sent: { requests: 0 }, complete: true });
+    expect(storedEpisodes({ directory }, 'calls')).toEqual(everyRecord('calls'));
+    expect(kept(run)).toEqual(['journal']);
+  });
+
   test('with the last record still without its LF, which comes before the next run', { timeout: 60_000 }, async () => {
     // The first ones come before the first request, and are met above.
     for (let when = 3; when < 20; when += 1) {
@@ -131,6 +168,41 @@ describe.skipIf(!HAS_STRACE)('kill -9 at the n-th call, for every n until it sur
 });
 
 describe.skipIf(!HAS_STRACE)('a disk that refuses the journal', () => {
+  test.each([
+    ['read', 'EIO'],
+    ['openat', 'EIO'],
+    ['openat', 'EMFILE'],
+  ])(
+    'R08: %s: %s when it is read: nothing is lost, nothing sent twice, one warning; and it is there again afterwards',
+    {
+      timeout: 60_000,
+    },
+    async (name, error) => {
+      const home = temporaryFolder();
+      const runId = `unreadable-${name}-${error}`;
+      const run = writeRun(home, runId);
+      const upload = ['upload', run, '--url', url(), '--batch'];
+      expect((await runPrl([...upload, '700'], { home })).status).toBe(0);
+      const journal = join(run, 'monitors/prl/journal');
+      const before = readFileSync(journal);
+      const inject = `inject=${name}:error=${error}:when=1`;
+      const strace = ['-f', '-qq', '-o', '/dev/null', '-P', journal, '-e', `trace=${name}`, '-e', inject];
+      // Cut otherwise than before: what is sent again would be stored again.
+      const troubled = await watchChild(
+        spawn('strace', [...strace, process.execPath, resolve('bin/run.js'), ...upload, '400'], {
+          env: { PATH: process.env.PATH ?? '', HOME: home, LANG: 'C.UTF-8', UV_THREADPOOL_SIZE: '1' },
+        }),
+      ).ended;
+      expect(troubled.status).toBe(0);
+      expect(troubled.stderr).toMatch(/ uploaded 0 episodes, .*; 3 already there\n/);
+      expect(troubled.stderr.match(/^! .*$/gm)).toEqual([expect.stringMatching(`the journal is not kept .${error}`)]);
+      expect(readFileSync(journal)).toEqual(before);
+      const again = documentOf(await runPrl([...upload, '700', '--json'], { home }));
+      expect(again).toMatchObject({ sent: { requests: 0 }, already: { episodes: 3 }, complete: true });
+      expect(storedEpisodes({ directory }, runId)).toEqual(everyRecord(runId));
+    },
+  );
+
   test.each([
     ['write', 'ENOSPC', [1, 3]],
     ['fdatasync', 'EIO', [2]],

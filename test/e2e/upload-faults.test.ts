@@ -1,9 +1,10 @@
 /** `prl upload` as built, when it is killed, stopped, refused, lied to, raced, or out of reach. */
 import { appendFileSync, existsSync, globSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { NO_FAULTS } from '../../src/service/faults.js';
 import { type EmbeddedService, startEmbedded } from '../helpers/embedded-service.js';
+import { startFaultyServer } from '../helpers/faulty-server.js';
 import { seededRandom, writeGeneratedRun } from '../helpers/generated-run.js';
 import { tempFolder, writeTree } from '../helpers/temp-folder.js';
 import { documentOf, runPrl, startPrl, storedEpisodes } from '../helpers/upload-command.js';
@@ -192,6 +193,26 @@ describe('a service that is not as it should be', () => {
     } finally {
       await back.close();
     }
+  });
+
+  test('R21: a reset at 1 MB of a body of 20 MB is named as what it is, and the same bytes go again', async () => {
+    const { home, run } = generate(1, 20_000_000);
+    let isBroken = true;
+    const server = await startFaultyServer(() => (isBroken ? { kind: 'reset', afterBytes: 1_000_000 } : undefined));
+    onTestFinished(() => server.close());
+    const args = [...argsFor(run, server), '--compress', 'none', '--max-attempts', '2'];
+    const failed = await runPrl(args, { home });
+    expect(failed.status).toBe(5);
+    const [, accepted] =
+      /^gave up after 2 attempts: connection (?:reset|closed without an answer) by http:\S+ after (\d+) of \d+ bytes /.exec(
+        JSON.parse(failed.stderr).error.message,
+      ) ?? [];
+    expect(Number(accepted)).toBeGreaterThanOrEqual(1_000_000);
+    const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
+    expect(keys).toHaveLength(2);
+    isBroken = false;
+    expect(documentOf(await runPrl(args, { home }))).toMatchObject({ sent: { episodes: 1 }, retries: 0 });
+    expect(new Set([...keys, server.requests.at(-1)?.headers['idempotency-key']]).size).toBe(1);
   });
 
   test('a service that changed a stored byte is found out (exit 7)', async () => {

@@ -10,6 +10,8 @@ export type CountingProxy = {
   readonly url: string;
   /** In order of arrival. */
   readonly requests: readonly CountedRequest[];
+  /** Requests that are not answered and whose connection is not gone. */
+  open(): number;
   /** What was counted since the last call. */
   take(): { pages: number; bodies: number; others: number };
   /** From now on requests of a method get 403, as those of a key that may not do this. */
@@ -22,10 +24,15 @@ export type CountingProxy = {
 export async function startCountingProxy(target: string): Promise<CountingProxy> {
   const requests: CountedRequest[] = [];
   const refused = new Set<string>();
+  let open = 0;
   let onRequest = (): void => {};
   const server = createServer((incoming, answer) => {
     const counted = { method: incoming.method ?? '', path: incoming.url ?? '', bodyBytes: 0 };
     requests.push(counted);
+    open += 1;
+    answer.on('close', () => {
+      open -= 1;
+    });
     onRequest();
     if (refused.has(counted.method)) {
       incoming.resume();
@@ -53,6 +60,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
+    open: () => open,
     refuse: (method) => void refused.add(method),
     onRequest: (listener) => {
       onRequest = listener;

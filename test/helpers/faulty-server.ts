@@ -33,11 +33,15 @@ export type Fault =
   | { readonly kind: 'lost_response' }
   /** Reads `afterBytes`, then neither reads nor answers. */
   | { readonly kind: 'stall'; readonly afterBytes?: number }
-  | { readonly kind: 'slow'; readonly bytesPerSecond: number }
+  /** Reads at this rate; with a link, all requests that name the same one share the rate, in the order their bytes come. */
+  | { readonly kind: 'slow'; readonly bytesPerSecond: number; readonly link?: SlowLink }
   /** Reads the body, and stores and answers no earlier than this resolves. */
   | { readonly kind: 'held'; readonly until: Promise<void> }
   /** Stores, then breaks off inside the receipt. */
   | { readonly kind: 'cut_answer' };
+
+/** Until when a link is taken, monotonic. */
+export type SlowLink = { freeAtMs: number };
 
 type AnswerFault = {
   readonly kind: 'answer';
@@ -102,7 +106,9 @@ export async function startFaultyServer(
   const server = tls === undefined ? createServer(onRequest) : createTlsServer(tls, onRequest);
   server.on('connection', (socket: Socket) => {
     state.connections += 1;
-    state.sockets.set(socket.remotePort ?? 0, socket);
+    const { remotePort = 0 } = socket;
+    state.sockets.set(remotePort, socket);
+    socket.once('close', () => state.sockets.delete(remotePort));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
@@ -137,8 +143,8 @@ async function handle(handling: Handling): Promise<void> {
   const atMs = performance.now();
   const limit = fault !== undefined && 'afterBytes' in fault ? (fault.afterBytes ?? 0) : null;
   const needsWhole = fault === undefined || !['early', 'reset', 'stall'].includes(fault.kind);
-  const rate = fault?.kind === 'slow' ? fault.bytesPerSecond : null;
-  const rawBody = needsWhole ? await readBody(state, request, rate) : await readSome(state, request, limit ?? 0);
+  const slow = fault?.kind === 'slow' ? fault : null;
+  const rawBody = needsWhole ? await readBody(state, request, slow) : await readSome(state, request, limit ?? 0);
   if (rawBody === null) return;
   const seen = { atMs, path: request.url ?? '', headers: request.headers, rawBody, socket: request.socket };
   const upload = needsWhole ? parseUpload(rawBody, request.headers) : { jsonl: null, metadata: null };
@@ -202,19 +208,29 @@ function answerJson(response: ServerResponse, status: number, body: unknown): vo
 }
 
 /** Null when the connection ended first. */
-async function readBody(state: State, request: IncomingMessage, bytesPerSecond: number | null): Promise<Buffer | null> {
+async function readBody(
+  state: State,
+  request: IncomingMessage,
+  slow: Extract<Fault, { kind: 'slow' }> | null,
+): Promise<Buffer | null> {
   const parts: Buffer[] = [];
   try {
     for await (const part of request) {
       parts.push(part as Buffer);
       state.readBytes += (part as Buffer).length;
-      if (bytesPerSecond === null) continue;
-      await new Promise((resolve) => setTimeout(resolve, ((part as Buffer).length / bytesPerSecond) * 1000));
+      if (slow !== null) await passage(slow, (part as Buffer).length);
     }
   } catch {
     return null;
   }
   return Buffer.concat(parts);
+}
+
+function passage({ bytesPerSecond, link }: Extract<Fault, { kind: 'slow' }>, bytes: number): Promise<void> {
+  const nowMs = performance.now();
+  const endMs = Math.max(nowMs, link?.freeAtMs ?? 0) + (bytes / bytesPerSecond) * 1000;
+  if (link !== undefined) link.freeAtMs = endMs;
+  return new Promise((resolve) => setTimeout(resolve, endMs - nowMs));
 }
 
 /** Reads until at least `bytes` arrived, then leaves the rest in the socket. */

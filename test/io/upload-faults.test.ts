@@ -185,6 +185,7 @@ describe('U10, R20: Retry-After', () => {
     ['seconds', 503, () => ({ 'Retry-After': '120' }), 120],
     ['seconds with 429', 429, () => ({ 'Retry-After': '45' }), 45],
     ['a date', 503, () => ({ 'Retry-After': inSeconds(60) }), 60],
+    ['a date with 429', 429, () => ({ 'Retry-After': inSeconds(90) }), 90],
     [
       'a date of a service whose clock is an hour off',
       503,
@@ -255,6 +256,20 @@ test('R16: many large requests over a slow link all arrive, none of them sent tw
   const options = { compress: 'none', concurrency: 6, targetBytes: 12_000_000, progressTimeoutMs: 500 } as const;
   const result = await upload(server, text, options);
   expect(result).toMatchObject({ stopped: null, retries: 0, sent: { episodes: 6, requests: 6 } });
+  expect(storedText(server) === text).toBe(true);
+});
+
+test('R16: sixteen large requests that share a slow link take longer than the patience for one, and none is cut', async () => {
+  const link = { freeAtMs: 0 };
+  const server = await serve(() => ({ kind: 'slow', bytesPerSecond: 16_000_000, link }));
+  const text = episodes(16, 'x'.repeat(6_000_000));
+  // A kernel asks for more of a body once a third of the 4 MB is free that it takes at once: 1.4 s at a sixteenth of the link.
+  const options = { compress: 'none', concurrency: 16, targetBytes: 6_000_000, progressTimeoutMs: 4_000 } as const;
+  const startedMs = performance.now();
+  const result = await upload(server, text, options);
+  expect(result).toMatchObject({ stopped: null, retries: 0, sent: { episodes: 16, requests: 16 } });
+  expect(performance.now() - startedMs).toBeGreaterThan(4_000);
+  expect(server.peakOpen()).toBe(16);
   expect(storedText(server) === text).toBe(true);
 });
 

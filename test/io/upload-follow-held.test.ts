@@ -108,6 +108,25 @@ describe('requests', () => {
     await upload.stop();
   });
 
+  test('R19: what comes while a request is held goes when it has waited, and waits for nothing else', async () => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const service = await serve((index) => (index === 0 ? { kind: 'held', until: held } : undefined));
+    append(0, lines('a'));
+    const upload = await start(service, { lingerMs: 20 });
+    await upload.until(() => service.requests.length === 1);
+    append(0, lines('b'));
+    await upload.untilSent(1);
+    append(0, lines('c'));
+    await upload.untilSent(2);
+    expect(requestsOf(service)).toEqual(['b', 'c']);
+    release();
+    await upload.untilSent(3);
+    expect(requestsOf(service)).toEqual(['b', 'c', 'a']);
+  });
+
   test('T8: zeros at the end are not written yet: nothing is sent of them, and the record when it stands there', async () => {
     const service = await serve();
     append(0, Buffer.concat([Buffer.from(lines('a')), Buffer.alloc(4096)]));

@@ -83,6 +83,28 @@ test('scenario G: 20 drops in 25 s are told at 0 s, at 10 s, at 20 s and at the 
   expect(primed.told('left')).toEqual(['1 episode is lost: the disk did not take them in time']);
 });
 
+describe('R11: ten thousand calls in one turn of the event loop, and the end at once', () => {
+  test.each([
+    ['with room for all of them', 65_536, 10_000],
+    ['with room for four thousand', 4_000, 4_000],
+  ])('%s: every one is stored, or dropped and counted', async (_what, maxQueuedRecords, admitted) => {
+    const server = await serve();
+    // A record counts 1 MiB until the first was measured, which is after this turn.
+    const primed = await Primed.open({ url: server.url, maxQueuedRecords, budgetBytes: 16_384 * MIB });
+    const names = ids(10_000);
+    const taken = names.filter((name) => log(primed, name));
+    const report = await primed.finish();
+    expect(taken).toHaveLength(admitted);
+    expect(report).toMatchObject({
+      isComplete: admitted === 10_000,
+      counts: { submitted: 10_000, admitted, dropped: 10_000 - admitted, stored: admitted, afterClose: 0 },
+    });
+    expect(storedIds(server).sort()).toEqual([...taken].sort());
+    const told = primed.told('dropped').map((message) => Number(/^(\d+) episodes? w/.exec(message)?.[1]));
+    expect(told.reduce((sum, count) => sum + count, 0)).toBe(10_000 - admitted);
+  });
+});
+
 test('what the disk takes is dropped for no other reason: however long the service is away, and however small the budget', async () => {
   let isAway = true;
   const server = await serve(() => (isAway ? AWAY : undefined));

@@ -47,6 +47,8 @@ export type DeliveryEnds = {
   readonly signal: AbortSignal;
   /** Told when an attempt starts: before the first the service knows nothing of the batch. */
   readonly onAttempt?: () => void;
+  /** Awaited while the request still has its turn: so no more are stored and not remembered than may be in flight (U3). */
+  readonly onStored?: () => Promise<void>;
 };
 
 /** An attempt, and how long its batch has to wait by itself; null where the gate sees to that, or nothing is to be waited for. */
@@ -108,7 +110,8 @@ export class Delivery {
   }
 
   /** One attempt, once it is its turn and the gate is open. The gate learns of its end before the next one's turn comes. */
-  async #try(packed: PackedBatch, failures: number, { halt, signal, onAttempt }: DeliveryEnds): Promise<Tried | null> {
+  async #try(packed: PackedBatch, failures: number, ends: DeliveryEnds): Promise<Tried | null> {
+    const { halt, signal, onAttempt, onStored } = ends;
     const hasTurn = await unlessAborted(this.#slots.enter(halt).then(() => true));
     if (hasTurn === null) return null;
     try {
@@ -119,6 +122,7 @@ export class Delivery {
       if (attempt.outcome === 'retry') return { attempt, waitMs: this.#retryLater(pass, attempt, failures) };
       this.#gate.leave(pass, true, 0);
       if (this.#options.maxAttempts === undefined) this.#maxAttempts = Number.POSITIVE_INFINITY;
+      if (attempt.outcome === 'stored') await onStored?.();
       return { attempt, waitMs: null };
     } finally {
       this.#slots.leave();

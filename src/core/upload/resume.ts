@@ -18,11 +18,16 @@ export class ResumeState {
   readonly #pins = new Map<number, readonly Pin[]>();
   readonly #rejected = new Map<string, RejectedLine>();
 
-  /** A planned cut. It replaces earlier ones it overlaps: halves take the place of their whole. */
-  pin(cut: Cut): void {
+  /**
+   * A planned cut. It replaces earlier ones it overlaps: halves take the place of their whole. Returns false for one that
+   * was planned before, as it is at each try of a service that is away.
+   */
+  pin(cut: Cut): boolean {
+    if (isSameCut(cut, this.pinAt({ chunk: cut.chunk, offset: cut.start }))) return false;
     const pins = stretchesOf(cut).map(({ chunk, start, end }) => ({ chunk, start, end, cut }));
     this.#unpin(cut.chunk, pins);
     this.#pins.set(cut.chunk, sorted([...(this.#pins.get(cut.chunk) ?? []), ...pins]));
+    return true;
   }
 
   settle(range: SettledRange & Pick<BatchRange, 'islands'>): void {
@@ -82,6 +87,11 @@ export class ResumeState {
     return rangeAt(this.#pins.get(chunk) ?? [], offset)?.cut ?? null;
   }
 
+  /** Every planned cut that is neither settled nor replaced. */
+  pinned(): ReadonlySet<Cut> {
+    return new Set([...this.#pins.values()].flatMap((pins) => pins.map(({ cut }) => cut)));
+  }
+
   /** Drops every cut that has a part in one of the stretches, which are sorted. */
   #unpin(chunk: number, stretches: readonly SourceRange[]): void {
     const pins = this.#pins.get(chunk) ?? [];
@@ -92,6 +102,13 @@ export class ResumeState {
         pins.filter(({ cut }) => !gone.has(cut)),
       );
   }
+}
+
+/** Whether two cuts take the same stretch for the same request; of one with islands nobody can tell so simply. */
+function isSameCut(cut: Cut, known: Cut | null): boolean {
+  if (known === null || cut.digest === undefined || cut.islands !== undefined || known.islands !== undefined)
+    return false;
+  return cut.start === known.start && cut.end === known.end && cut.digest === known.digest;
 }
 
 /** The parts of a cut that are its own: its islands, or all of it. */

@@ -82,6 +82,8 @@ export type Island = readonly [start: number, end: number, physicalLines: number
 export type Cut = SourceRange & {
   /** Sorted, apart from each other, the first at `start`, the last up to `end`. Left out where there is one. */
   readonly islands?: readonly Island[];
+  /** SHA-256 of the bytes it was planned to send, 64 lower-case hex; left out where nobody knows. */
+  readonly digest?: string;
 };
 
 /** What a batch becomes in the journal: the source range it settles, islands alone if it has some, and what travelled. */

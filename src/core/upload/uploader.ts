@@ -253,12 +253,16 @@ export class Uploader {
         isStarted = true;
         leaveQueue();
       };
+      const onStored = async (): Promise<void> => {
+        this.#unanswered -= range.lines;
+        await this.#options.journal.stored(range);
+      };
       await after;
-      const delivering = this.#delivery.deliver(packed, { halt: this.#halt.signal, signal, onAttempt });
+      const delivering = this.#delivery.deliver(packed, { halt: this.#halt.signal, signal, onAttempt, onStored });
       isLined();
       const verdict = await delivering;
       // Who gave up may have lost the answer to an attempt that was stored.
-      if (verdict !== null && verdict.outcome !== 'gave_up') this.#unanswered -= range.lines;
+      if (verdict?.outcome === 'refused' || verdict?.outcome === 'stop') this.#unanswered -= range.lines;
       return verdict === null ? null : { verdict, range };
     } finally {
       leaveQueue();
@@ -291,7 +295,6 @@ export class Uploader {
 
   async #store(batch: Batch, range: BatchRange, receipt: Receipt, working: Working): Promise<void> {
     await this.#options.onStored?.(batch, receipt);
-    await this.#options.journal.stored(range);
     this.#stored = {
       episodes: this.#stored.episodes + range.lines,
       bytes: this.#stored.bytes + range.sentBytes,

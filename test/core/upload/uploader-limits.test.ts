@@ -127,6 +127,28 @@ describe('requests in flight', () => {
   });
 });
 
+test.each([1, 2, 8])(
+  'U3: of %d requests at once no more are stored and not remembered, however slow the disk',
+  async (most) => {
+    const clock = new VirtualClock();
+    const never = new AbortController().signal;
+    const journal = new MemoryJournal();
+    const remember = journal.stored.bind(journal);
+    journal.stored = (range) => clock.sleep(5_000, never).then(() => remember(range));
+    const lost: number[] = [];
+    let begun = 0;
+    const script: Script = () => {
+      begun += 1;
+      // What a kill would cost at this moment.
+      lost.push(begun - journal.storedRanges.length);
+      return STORED;
+    };
+    const { result } = await run(several(40), { script, clock, latencyMs: 1, options: { journal, concurrency: most } });
+    expect(result).toMatchObject({ stopped: null, sent: { episodes: 40 } });
+    expect(Math.max(...lost)).toBe(most);
+  },
+);
+
 test('requests start in the order of the source, however long packing takes', async () => {
   const slow = (text: string): boolean => Number(text.slice(1)) % 3 === 0;
   const pack = async (batch: Batch): Promise<PackedBatch> => {
