@@ -107,8 +107,8 @@ export class PrimeMonitor {
 
   /**
    * The end: takes nothing more, and waits until everything is settled, within one time for all of it; to let go of what
-   * is left takes 4 s at most. That stays on the disk for the next process, and is reported with its place. Once; later
-   * calls get the same answer.
+   * is left takes 4 s at most, in which what is only in memory goes to the disk. There it stays for the next process, and is
+   * reported with its place. Once; later calls get the same answer.
    */
   finish(timeoutMs: number = this.#settings.finishTimeoutMs): Promise<FinishReport> {
     this.#finishing ??= this.#finish(timeoutMs);
@@ -208,7 +208,8 @@ export class PrimeMonitor {
       this.#process.drain();
       await within(endMs - nowMs(), this.#drained.promise);
     }
-    await this.#process?.stop();
+    // No turn between it and the end of the source, in which a process could begin that nobody stops.
+    if (this.#process !== null) await this.#process.stop();
     await this.#source.end(this.#ledger.chunks);
     this.#rejections.close();
     const report = this.#report();

@@ -20,7 +20,7 @@ import type { PrimeSettings } from './prime-settings.js';
 import type { PrimeSource, SourceCounts } from './prime-source.js';
 import { SpoolPump, type Waiting } from './spool-pump.js';
 
-/** How long the record at hand, and then the spool, may take when time is over. */
+/** How long what waits in memory, and then the spool, may take when time is over. */
 const LAST_MS = 1_000;
 
 /** A record on the disk is settled in the queue at once; no write of many is ever formed. */
@@ -38,6 +38,8 @@ export class SpoolSource implements PrimeSource {
   /** How far the spool is settled. */
   #chunks: ReadonlyMap<number, ChunkSettlement> = new Map();
   #removing: Promise<void> | null = null;
+  /** Nothing is uploaded any more. */
+  #isEnding = false;
   #isEnded = false;
 
   /** @param passesBy what records count as that the service will never get */
@@ -128,6 +130,7 @@ export class SpoolSource implements PrimeSource {
   }
 
   async end(chunks: ReadonlyMap<number, ChunkSettlement>): Promise<void> {
+    this.#isEnding = true;
     await this.#pump.stop(LAST_MS);
     this.#isEnded = true;
     const { unsent, unknown } = this.#queue.abandon();
@@ -154,7 +157,7 @@ export class SpoolSource implements PrimeSource {
     });
     // A disk that answers when nobody waits for it any more.
     if (this.#isEnded) await spool.close(this.#chunks);
-    else this.#onReady?.(spool.leftUpTo);
+    else if (!this.#isEnding) this.#onReady?.(spool.leftUpTo);
     return spool;
   }
 }
