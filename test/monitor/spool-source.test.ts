@@ -86,7 +86,8 @@ class Disk {
   }
 
   #lookAt(name: string, chunks: Map<number, ChunkSettlement>): void {
-    const text = readFileSync(join(this.#stream, name));
+    const text = this.#readChunk(name);
+    if (text === null) return;
     const endBytes = text.lastIndexOf('\n') + 1;
     const lines = String(text.subarray(this.#read.get(name) ?? 0, endBytes))
       .split('\n')
@@ -95,6 +96,16 @@ class Disk {
     this.#read.set(name, endBytes);
     const chunk = Number.parseInt(name, 10);
     chunks.set(chunk, { chunk, stored: 0, rejected: 0, endBytes });
+  }
+
+  /** Null for one that is being removed at this moment: it was settled to its end, which is how far it was read. */
+  #readChunk(name: string): Buffer | null {
+    try {
+      return readFileSync(join(this.#stream, name));
+    } catch (error) {
+      if (!this.#read.has(name)) throw error;
+      return null;
+    }
   }
 }
 
@@ -239,6 +250,6 @@ test('5.4, R-Q-6, R-Q-8: every record is on the disk once and in order, or in on
         if (!existsSync(disk.directory)) disk.free();
       }
     }),
-    { seed: 54, numRuns: 60 },
+    { seed: 54, numRuns: 60, endOnFailure: true },
   );
 }, 60_000);
