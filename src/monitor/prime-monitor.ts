@@ -19,6 +19,10 @@ import type { PrimeSource } from './prime-source.js';
 import type { FinishReport, PrimeCounts, PrimeSnapshot, PrimeState } from './prime-types.js';
 import { SpoolSource } from './spool-source.js';
 
+/** How long memory may take to the disk when time is over: while its uploads end, and after that at least. */
+const SAVE_MS = 3_000;
+const LAST_SAVE_MS = 1_000;
+
 export class PrimeMonitor {
   readonly #settings: PrimeSettings;
   readonly #source: PrimeSource;
@@ -208,9 +212,10 @@ export class PrimeMonitor {
       this.#process.drain();
       await within(endMs - nowMs(), this.#drained.promise);
     }
+    const savedByMs = nowMs() + SAVE_MS;
     // No turn between it and the end of the source, in which a process could begin that nobody stops.
     if (this.#process !== null) await this.#process.stop();
-    await this.#source.end(this.#ledger.chunks);
+    await this.#source.end(this.#ledger.chunks, Math.max(LAST_SAVE_MS, savedByMs - nowMs()));
     this.#rejections.close();
     const report = this.#report();
     for (const message of leftOvers(report)) onNotice({ kind: 'left', message });

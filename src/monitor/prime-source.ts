@@ -43,6 +43,6 @@ export type PrimeSource = {
   settled(chunks: ReadonlyMap<number, ChunkSettlement>): void;
   /** Takes no more records. */
   close(): void;
-  /** Takes to the disk what is still in memory, gives up what it does not take, and lets go of the stream. */
-  end(chunks: ReadonlyMap<number, ChunkSettlement>): Promise<void>;
+  /** Takes to the disk what is still in memory, gives up what it does not take in time, and lets go of the stream. */
+  end(chunks: ReadonlyMap<number, ChunkSettlement>, patienceMs: number): Promise<void>;
 };

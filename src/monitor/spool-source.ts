@@ -20,8 +20,8 @@ import type { PrimeSettings } from './prime-settings.js';
 import type { PrimeSource, SourceCounts } from './prime-source.js';
 import { SpoolPump, type Waiting } from './spool-pump.js';
 
-/** How long what waits in memory, and then the spool, may take when time is over. */
-const LAST_MS = 1_000;
+/** How long it may take to let go of the spool. */
+const CLOSE_MS = 1_000;
 
 /** A record on the disk is settled in the queue at once; no write of many is ever formed. */
 const ONE_RECORD_BYTES = 1;
@@ -129,15 +129,15 @@ export class SpoolSource implements PrimeSource {
     this.#queue.close();
   }
 
-  async end(chunks: ReadonlyMap<number, ChunkSettlement>): Promise<void> {
+  async end(chunks: ReadonlyMap<number, ChunkSettlement>, patienceMs: number): Promise<void> {
     this.#isEnding = true;
-    await this.#pump.stop(LAST_MS);
+    await this.#pump.stop(patienceMs);
     this.#isEnded = true;
     const { unsent, unknown } = this.#queue.abandon();
     const records = [...unsent, ...unknown.flatMap((write) => write.records)];
     this.#leftInSpool = records.filter(({ record }) => record === 'stored').length;
     // A disk that does not answer must not keep the producer from its end.
-    await within(LAST_MS, this.#closeSpool(chunks));
+    await within(CLOSE_MS, this.#closeSpool(chunks));
   }
 
   async #closeSpool(chunks: ReadonlyMap<number, ChunkSettlement>): Promise<void> {
