@@ -229,11 +229,16 @@ export class PrimeMonitor {
   #report(): FinishReport {
     const { waiting, admitted, afterClose } = this.#source.counts();
     // Of a stream that was not read to its end nobody knows what is missing.
-    const isRead = this.#settings.file !== null && this.#isAllRead;
+    const { file } = this.#settings;
+    const isRead = file !== null && this.#isAllRead;
+    // Of a run directory what is not read is in no counter; elsewhere only what was there before.
+    const isCounted =
+      this.#isAllRead || !this.#source.hasEarlier() || (typeof file !== 'string' && this.#ledger.hasBegun);
     return reportOf({
       counts: this.#counts(),
       waiting,
       missing: isRead ? Math.max(0, this.#logged - afterClose - admitted) : 0,
+      isCounted,
       directory: this.#source.directory,
       rejected: this.#rejected,
       stopped: this.#stopped,

@@ -80,6 +80,10 @@ export class SpoolSource implements PrimeSource {
     }
   }
 
+  hasEarlier(): boolean {
+    return (this.#pump.spool?.earlierBytes ?? 0) > 0;
+  }
+
   adopted({ left }: UploadBeginning): number {
     return left ?? 0;
   }

@@ -144,8 +144,16 @@ test.each([
   const zero = { submitted: 0, admitted: 0, dropped: 0, afterClose: 0, adopted: 0, stored: 0, failed: 0, rejected: 0 };
   const counts = { ...zero, skipped: 0, unsent: 0, unknown: 0, ...some };
   const waiting = counts.unsent > 0 ? 1 : 0;
-  const report = reportOf({ counts, waiting, missing: 0, directory: '/spool', rejected: [], stopped: null });
+  const report = reportOf({
+    counts,
+    waiting,
+    missing: 0,
+    isCounted: true,
+    directory: '/spool',
+    rejected: [],
+    stopped: null,
+  });
   expect(report).toMatchObject({ isComplete, lost: waiting });
-  expect(report.left).toEqual(typeof records === 'number' ? { directory: '/spool', records } : null);
+  expect(report.left).toEqual(typeof records === 'number' ? { directory: '/spool', records, isCounted: true } : null);
   expect(leftOvers(report)).toEqual(lines.map((line) => expect.stringMatching(line)));
 });
