@@ -64,6 +64,7 @@ export class PrimeMonitor {
   static async open(options: PrimeMonitorOptions = {}): Promise<PrimeMonitor> {
     const monitor = new PrimeMonitor(await primeSettingsOf(options));
     await monitor.#source.open((leftUpTo) => monitor.#startProcess(leftUpTo));
+    monitor.log([], { kind: 'train', step: 0 }); // so that the first call finds it compiled (R-Q-1)
     return monitor;
   }
 

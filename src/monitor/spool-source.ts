@@ -4,6 +4,7 @@
  * dropped.
  */
 import { RecordEncoder } from '../core/encode/record-encoder.js';
+import type { Arrival } from '../core/encode/record-run.js';
 import { Slices } from '../core/encode/slices.js';
 import { messageOf, PrlError } from '../core/errors.js';
 import { RecordQueue } from '../core/upload/record-queue.js';
@@ -68,8 +69,8 @@ export class SpoolSource implements PrimeSource {
 
   async open(onReady: (leftUpTo: StreamEnd) => void): Promise<void> {
     this.#onReady = onReady;
-    compileSubmit();
-    this.log([], { kind: 'train', step: 0 });
+    compileLog();
+    this.#pump.wake(); // compiled as well, with nothing to do
     try {
       await this.#pump.open();
     } catch (error) {
@@ -89,10 +90,10 @@ export class SpoolSource implements PrimeSource {
   }
 
   log(episodes: readonly unknown[], { kind, step }: LogOptions): boolean {
-    const arrival = { kind, step, timeS: this.#settings.nowS() };
-    const records = episodes.map((episode) => ({ episode, arrival }));
-    const isTaken = this.#queue.submit(records.map((record) => ({ record, format: 'episode' })));
-    if (isTaken && this.#settings.snapshot) for (const record of records) record.episode = copyEpisode(record.episode);
+    const batch = batchOf(episodes, { kind, step, timeS: this.#settings.nowS() });
+    const isTaken = this.#queue.submit(batch);
+    if (isTaken && this.#settings.snapshot)
+      for (const { record } of batch) record.episode = copyEpisode(record.episode);
     return isTaken;
   }
 
@@ -166,10 +167,19 @@ export class SpoolSource implements PrimeSource {
   }
 }
 
+type Logged = { readonly record: { episode: unknown; readonly arrival: Arrival }; readonly format: 'episode' };
+
+function batchOf(episodes: readonly unknown[], arrival: Arrival): Logged[] {
+  return episodes.map((episode) => ({ record: { episode, arrival }, format: 'episode' }));
+}
+
 /** What is called for the first time is compiled then: 0.3 ms, which whoever logs first shall not wait for. */
-function compileSubmit(): void {
-  const queue = new RecordQueue<null>({ nowMs: () => 0, onWarning: () => {} });
-  queue.submit([{ record: null, format: 'episode' }]);
+function compileLog(): void {
+  const queue = new RecordQueue<Waiting>({ nowMs: () => 0, onWarning: () => {}, onWork: () => {} });
+  const batch = batchOf([null], { kind: 'train', step: 0, timeS: 0 });
+  // Into a queue that is idle, and into one that is not.
+  queue.submit(batch);
+  queue.submit(batch);
 }
 
 function dropped(records: number, total: number, { budgetBytes, maxQueuedRecords }: PrimeSettings): string {
