@@ -88,7 +88,7 @@ describe('finish', () => {
       `what else lies in ${second.spool} was not counted in time; \`prl upload\` of it sends what is left`,
     ]);
     const healthy = await serve();
-    const third = await Primed.open({ url: healthy.url, environment });
+    const third = await Primed.open({ url: healthy.url, environment, concurrency: 1 });
     expect(await third.finish()).toMatchObject({ isComplete: true, left: null, counts: { adopted: 3, stored: 3 } });
     expect(storedIds(healthy)).toEqual(ids(3));
   });
@@ -106,7 +106,7 @@ describe('finish', () => {
     for (const id of ids(3)) await file.log(episodeOf(id), TRAIN);
     const primed = await Primed.open({ url: server.url, file: run });
     expect(await primed.finish(0)).toMatchObject({ isComplete: false, left: { directory: run, isCounted: false } });
-    const again = await Primed.open({ url: server.url, file: run });
+    const again = await Primed.open({ url: server.url, file: run, concurrency: 1 });
     expect(await again.finish()).toMatchObject({ isComplete: true, left: null, counts: { stored: 3 } });
     expect(storedIds(server)).toEqual(ids(3));
   });

@@ -114,7 +114,7 @@ test('5.1, B31: what is only in memory when time is over goes to the disk; the n
     `20 episodes are not confirmed by the service and kept in ${spoolDirectory}; \`prl upload\` of it sends what is left`,
   ]);
   expect(server.requests).toEqual([]);
-  const next = await Primed.open({ url: server.url, spoolDirectory });
+  const next = await Primed.open({ url: server.url, spoolDirectory, concurrency: 1 });
   expect(await next.finish()).toMatchObject({ isComplete: true, counts: { adopted: 20, stored: 20 } });
   expect(storedIds(server)).toEqual(ids(20));
 });
