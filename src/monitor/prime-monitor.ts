@@ -232,9 +232,11 @@ export class PrimeMonitor {
     // Of a stream that was not read to its end nobody knows what is missing.
     const { file } = this.#settings;
     const isRead = file !== null && this.#isAllRead;
-    // Of a run directory what is not read is in no counter; elsewhere only what was there before.
-    const isCounted =
-      this.#isAllRead || !this.#source.hasEarlier() || (typeof file !== 'string' && this.#ledger.hasBegun);
+    // Of a stream that is followed, what was logged may still be on its way there; of a run directory what is not read is
+    // in no counter; elsewhere only what was there before.
+    const isAhead = file !== null && this.#logged - afterClose > admitted;
+    const isKnown = !this.#source.hasEarlier() || (typeof file !== 'string' && this.#ledger.hasBegun);
+    const isCounted = this.#isAllRead || (isKnown && !isAhead);
     return reportOf({
       counts: this.#counts(),
       waiting,

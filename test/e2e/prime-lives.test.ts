@@ -3,7 +3,7 @@
  * every way, calls, flushes and ends in random order, life after life of one run. The account holds at every moment; a
  * flush that says so is right; what one life leaves the next sends; in the end the service has each record once.
  */
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
@@ -11,6 +11,7 @@ import type { FinishReport } from '../../src/monitor/prime-types.js';
 import type { Fault, FaultyServer } from '../helpers/faulty-server.js';
 import { seededRandom } from '../helpers/generated-run.js';
 import { episodeOf } from '../helpers/monitored-run.js';
+import { childrenBy, FINAL, LOSING, PASSING, REFUSING } from '../helpers/prime-lives.js';
 import { expectAccount, Primed, serve, storedIds } from '../helpers/primed.js';
 import { tempFolder } from '../helpers/temp-folder.js';
 
@@ -24,22 +25,6 @@ const STEPS = 16;
 const LET_GO_MS = 4_000 + 16_000;
 /** A process that took longer than this to end may have been killed before it told everything. */
 const TOLD_MS = 1_500;
-
-const answer = (status: number, headers = {}, code = ''): Fault => ({
-  kind: 'answer',
-  ...{ status, headers, body: code === '' ? '' : JSON.stringify({ error: { code, message: '' } }) },
-});
-const PASSING = [
-  answer(503, { 'Retry-After': '1' }),
-  answer(429),
-  { kind: 'stall' },
-  { kind: 'reset', afterBytes: 100 },
-] as const;
-/** The record that was stored before the answer was lost must be one that is stored, so not beside refusals. */
-const LOSING = [...PASSING, { kind: 'lost_response' }, { kind: 'cut_answer' }] as const;
-const REFUSING: Fault = { kind: 'refuse', refuses: (jsonl) => jsonl.includes('"id":"poison') };
-/** What retires a monitor. */
-const FINAL = [answer(401, {}, 'unauthenticated'), answer(403, {}, 'service_not_enabled')] as const;
 
 type Kind = 'good' | 'bad' | 'poison';
 type Logged = { readonly id: string; readonly kind: Kind };
@@ -196,13 +181,6 @@ class Life {
     expect(sumOf('refused') + sumOf('rejected')).toBe(counts.rejected);
     expect(this.#primed.told('left')).toHaveLength((left === null ? 0 : 1) + (lost === 0 ? 0 : 1));
   }
-}
-
-/** Processes of this one that run the script. */
-function childrenBy(script: string): number[] {
-  const lists = readdirSync('/proc/self/task').map((task) => readFileSync(`/proc/self/task/${task}/children`, 'utf8'));
-  const pids = lists.flatMap((list) => list.split(' ').map(Number)).filter((pid) => pid > 0);
-  return pids.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(script));
 }
 
 async function liveThrough(seed: number): Promise<void> {

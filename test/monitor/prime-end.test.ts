@@ -110,4 +110,18 @@ describe('finish', () => {
     expect(await again.finish()).toMatchObject({ isComplete: true, left: null, counts: { stored: 3 } });
     expect(storedIds(server)).toEqual(ids(3));
   });
+
+  test('before its file monitor has written what was logged: that is not called complete', async () => {
+    const server = await serve();
+    // A loop that gives the file monitor no turn until it is allowed to.
+    const turn = Promise.withResolvers<void>();
+    const pace = { sliceMs: 1, nowMs: () => performance.now(), giveBack: () => turn.promise };
+    const { monitor: file } = await openMonitor({ pace });
+    const primed = await Primed.open({ url: server.url, file });
+    void file.log(episodeOf('a'), TRAIN);
+    primed.monitor.log(episodeOf('a'), TRAIN);
+    const report = await primed.finish(0);
+    turn.resolve();
+    expect(report).toMatchObject({ isComplete: false, counts: { admitted: 0 }, missing: 0 });
+  });
 });
