@@ -6,14 +6,15 @@
  * `gzip`: no limit at all; bytes a second against gzip of the same bytes at the same level in one process, which is what
  * a core can do, and in two at a time, which is what this machine can.
  * `rerun`: a finished run of 8 GB once more: requests and seconds. `kill`: SIGKILL half way, then what is sent again.
+ * `stopped`: the service gets SIGSTOP for ten minutes; peak memory of the upload meanwhile, and that nothing was lost.
  * The service is `prl serve` in a process of its own, or a sink that stores nothing where its work would be measured.
  * Fixture: shape A of design/scanning.md from a seed (test/helpers/shape-episode).
  *
- *   npm run build && node bench/upload-figures.mjs [--only link,slow,gzip,rerun,kill] [--episodes 1000] [--folder DIR]
+ *   npm run build && node bench/upload-figures.mjs [--only link,slow,gzip,rerun,kill,stopped] [--episodes 1000] [--stop-seconds 600]
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,9 +31,10 @@ const MIB = 2 ** 20;
 const LINK_BYTES_PER_SECOND = 15e6;
 const { values: given } = parseArgs({
   options: {
-    only: { type: 'string', default: 'link,slow,gzip,rerun,kill' },
+    only: { type: 'string', default: 'link,slow,gzip,rerun,kill,stopped' },
     episodes: { type: 'string', default: '1000' },
     passes: { type: 'string', default: '3' },
+    'stop-seconds': { type: 'string', default: '600' },
     'run-bytes': { type: 'string', default: String(8e9) },
     folder: { type: 'string' },
   },
@@ -189,7 +191,41 @@ async function kill() {
   rmSync(run, { recursive: true });
 }
 
-const SECTIONS = { link, slow, gzip, rerun, kill };
+/** The most memory that a process has had so far, by the kernel, in bytes. */
+function peakOf({ pid }) {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
+}
+
+async function stopped() {
+  const { run, bytes } = writeRun('stopped', 400, 2.3 * MIB);
+  const service = spawn(process.execPath, [SINK, '0', 'look'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(service.stdout, 'data');
+  const [url] = /http:\S+/.exec(String(line));
+  service.kill('SIGSTOP');
+  const child = spawn(process.execPath, uploadCommand(run, url, ['--max-attempts', '1000', '--concurrency', '8']), {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let text = '';
+  child.stdout.on('data', (part) => {
+    text += part;
+  });
+  const ended = once(child, 'exit');
+  await new Promise((resolve) => setTimeout(resolve, Number(given['stop-seconds']) * 1000));
+  const peak = peakOf(child);
+  service.kill('SIGCONT');
+  const [status] = await ended;
+  const { sent, retries } = JSON.parse(text);
+  const { lineBytes } = await (await fetch(`${url}/counts`)).json();
+  service.kill();
+  console.log(
+    `stopped ${given['stop-seconds']} s, --concurrency 8, budget 256 MiB: ${(peak / MIB).toFixed(0)} MiB at most; then ${retries} retries, status ${status}, ` +
+      `${sent.episodes} episodes, ${(bytes / 1e6).toFixed(0)} MB of lines, ${(lineBytes / 1e6).toFixed(0)} MB arrived`,
+  );
+  rmSync(run, { recursive: true });
+}
+
+const SECTIONS = { link, slow, gzip, rerun, kill, stopped };
 console.log(`Node ${process.version}`);
 try {
   for (const name of only) await SECTIONS[name]();

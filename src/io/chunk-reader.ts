@@ -3,6 +3,7 @@
  * already. Every byte of the range that is read comes out once, in a line or in a loss.
  */
 import { LineFramer } from '../core/scan/framing.js';
+import type { LineMemory } from '../core/scan/line-memory.js';
 import type { DamageKind, FramedLine } from '../core/scan/types.js';
 import { MAX_LINE_BYTES } from '../core/upload/limits.js';
 import { openChunk } from './chunk-open.js';
@@ -26,6 +27,8 @@ export type ReadLinesOptions = {
   readonly endOffset?: number;
   /** Longest line that is handed out whole, without LF but with CR; default the 64 MiB that the service takes. */
   readonly maxLineBytes?: number;
+  /** Where lines are put; default memory of their own. Records of a document have their own. */
+  readonly memory?: LineMemory;
   readonly signal?: AbortSignal;
 };
 
@@ -79,7 +82,7 @@ async function* readGaps(
 ): AsyncGenerator<LineEvent, void> {
   const end = options.endOffset ?? file.uncompressedBytes ?? Number.POSITIVE_INFINITY;
   const maxLineBytes = options.maxLineBytes ?? MAX_LINE_BYTES;
-  const framer = new LineFramer({ startOffset: 0, startLineNumber: 1, maxLineBytes });
+  const framer = new LineFramer({ startOffset: 0, startLineNumber: 1, maxLineBytes, memory: options.memory });
   let gapStart = 0;
   for (const skip of options.skip ?? []) {
     if (skip.start >= end) break;

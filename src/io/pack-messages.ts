@@ -1,9 +1,13 @@
 /** What a packing thread and whoever feeds it say to each other (io/packer, io/pack-worker). */
 
-/** Some of the lines of the batch under way, in order. The thread gives the memory back with its answer. */
+/** What a thread is started with: its windows, shared, since every transfer would be one more buffer to collect. */
+export type PackWindows = readonly SharedArrayBuffer[];
+
+/** Some of the lines of the batch under way, in order, in a window that is the thread's until its answer. */
 export type PackWindow = {
-  /** Transferred; `length` bytes of it count. */
-  readonly memory: ArrayBuffer;
+  /** Which window. */
+  readonly index: number;
+  /** Bytes of it that count. */
   readonly length: number;
   /** Where lines end inside it, ascending, behind their last byte; a line may begin and end in other windows. */
   readonly lineEnds: readonly number[];
@@ -14,8 +18,8 @@ export type PackWindow = {
 };
 
 export type PackAnswer = {
-  /** The window's, transferred back. */
-  readonly memory: ArrayBuffer;
+  /** Which window is free again. */
+  readonly index: number;
   /** What the window was compressed to, transferred; all of a batch joined are one gzip member. Null where nothing is. */
   readonly payload: Uint8Array<ArrayBuffer> | null;
   /** With the last window of a batch only. */

@@ -2,8 +2,8 @@
 import { constants, setPriority } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { parentPort } from 'node:worker_threads';
-import type { PackWindow } from './pack-messages.js';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { PackWindow, PackWindows } from './pack-messages.js';
 import { WindowPacker } from './window-packer.js';
 
 // On Linux this is the niceness of the calling thread; elsewhere it would be that of the whole process.
@@ -27,14 +27,15 @@ function openCollector(): () => void {
 }
 
 const collect = openCollector();
+const windows = (workerData as PackWindows).map((memory) => Buffer.from(memory));
 let packer = new WindowPacker();
-let windows = 0;
+let taken = 0;
 
 parentPort?.on('message', (window: PackWindow) => {
-  const answer = packer.add(window);
-  const { memory, payload, digests } = answer;
-  parentPort?.postMessage(answer, payload === null ? [memory] : [memory, payload.buffer]);
-  if (digests !== null) packer = new WindowPacker();
-  windows += 1;
-  if (windows % COLLECTED_WINDOWS === 0) collect();
+  const bytes = windows[window.index]?.subarray(0, window.length) ?? Buffer.alloc(0);
+  const answer = packer.add(bytes, window);
+  parentPort?.postMessage(answer, answer.payload === null ? [] : [answer.payload.buffer]);
+  if (answer.digests !== null) packer = new WindowPacker();
+  taken += 1;
+  if (taken % COLLECTED_WINDOWS === 0) collect();
 });

@@ -10,7 +10,7 @@ import { PACK_WINDOW_BYTES, PACK_WINDOWS } from '../core/upload/limits.js';
 import { Turns } from '../core/upload/turns.js';
 import type { Batch, PackedBatch } from '../core/upload/types.js';
 import { framed, GZIP_LEVEL, type PackOptions, packBatch } from './pack.js';
-import type { PackAnswer, PackDigests, PackWindow } from './pack-messages.js';
+import type { PackAnswer, PackDigests, PackWindow, PackWindows } from './pack-messages.js';
 
 /** More threads than this are ahead of any network that a run is sent over. */
 const MAX_THREADS = 4;
@@ -77,16 +77,24 @@ class LostThread extends Error {}
 /** One thread, and the windows through which it gets its lines. One batch at a time. */
 class PackThread {
   readonly #worker: Worker;
-  readonly #free: ArrayBuffer[] = Array.from({ length: PACK_WINDOWS }, () => new ArrayBuffer(PACK_WINDOW_BYTES));
+  readonly #windows: readonly Uint8Array[];
+  /** Which of them are not the thread's. */
+  readonly #free: number[];
   /** What is being waited for: the batch, and on the way there a window. */
   #batch: PromiseWithResolvers<PackDigests> | null = null;
-  #window: PromiseWithResolvers<ArrayBuffer> | null = null;
+  #window: PromiseWithResolvers<number> | null = null;
   #payload: Buffer[] = [];
   #lost: LostThread | null = null;
 
   constructor(url: URL) {
     // Not with the options of the process: of a script given by --eval, some are refused for a file.
-    this.#worker = new Worker(url, { execArgv: [] });
+    const workerData: PackWindows = Array.from(
+      { length: PACK_WINDOWS },
+      () => new SharedArrayBuffer(PACK_WINDOW_BYTES),
+    );
+    this.#windows = workerData.map((memory) => new Uint8Array(memory));
+    this.#free = [...this.#windows.keys()];
+    this.#worker = new Worker(url, { workerData, execArgv: [] });
     this.#worker.on('message', (answer: PackAnswer) => this.#take(answer));
     this.#worker.on('error', (error) => this.#lose(String(error)));
     this.#worker.on('exit', () => this.#lose('the thread has ended'));
@@ -124,25 +132,25 @@ class PackThread {
     const filler = new WindowFiller(batch);
     for (let isLast = false; !isLast; ) {
       if (this.#lost !== null) throw this.#lost;
-      const memory = this.#free.pop() ?? (await this.#nextFree());
+      const index = this.#free.pop() ?? (await this.#nextFree());
       signal?.throwIfAborted();
-      const filled = filler.fill(new Uint8Array(memory));
+      const filled = filler.fill(this.#windows[index] as Uint8Array);
       isLast = filler.isAtEnd;
-      const window: PackWindow = { memory, ...filled, isLast, level };
-      this.#worker.postMessage(window, [memory]);
+      const window: PackWindow = { index, ...filled, isLast, level };
+      this.#worker.postMessage(window);
     }
   }
 
-  #nextFree(): Promise<ArrayBuffer> {
-    this.#window = Promise.withResolvers<ArrayBuffer>();
+  #nextFree(): Promise<number> {
+    this.#window = Promise.withResolvers<number>();
     return this.#window.promise;
   }
 
-  #take({ memory, payload, digests }: PackAnswer): void {
+  #take({ index, payload, digests }: PackAnswer): void {
     if (payload !== null) this.#payload.push(Buffer.from(payload.buffer));
     if (digests !== null) this.#batch?.resolve(digests);
-    if (this.#window === null) this.#free.push(memory);
-    else this.#window.resolve(memory);
+    if (this.#window === null) this.#free.push(index);
+    else this.#window.resolve(index);
     this.#window = null;
   }
 

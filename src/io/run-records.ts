@@ -3,6 +3,7 @@
  * consumer of a saved run reads: nothing is skipped in silence, and the sums of each file prove it.
  */
 import { LineClassifier, type LineContent, mergeRemainder } from '../core/scan/classify.js';
+import type { LineMemory } from '../core/scan/line-memory.js';
 import type { Damage, RecordUnit, StreamRecord } from '../core/scan/types.js';
 import { MAX_LINE_BYTES } from '../core/upload/limits.js';
 import { type LineEvent, type LostRange, readLines, type SkipRange } from './chunk-reader.js';
@@ -14,6 +15,8 @@ export type ReadRecordsOptions = {
   readonly signal?: AbortSignal;
   /** Longest line in bytes, without LF but with CR; longer ones are damage. Default 64 MiB (spec 06 section 3). */
   readonly maxLineBytes?: number;
+  /** Where lines are put, for whoever gives it back (`lease`); default memory of their own. */
+  readonly memory?: LineMemory;
   /** Let through v0 rollouts, and files that mix episodes with bare traces. */
   readonly lenient?: boolean;
   /** The units that belong into the run's files; default episodes and bare traces. */
@@ -58,10 +61,11 @@ export async function* readFileRecords(
   file: ChunkFile,
   options: ReadRecordsOptions = {},
 ): AsyncGenerator<RunEvent, void> {
-  const { signal, maxLineBytes = MAX_LINE_BYTES } = options;
+  const { signal, maxLineBytes = MAX_LINE_BYTES, memory } = options;
   const skip = file.form === 'document' ? [] : (options.skip?.(file) ?? []);
   const records = new FileRecords(file, options);
-  for await (const event of readLines(file, { skip, maxLineBytes, ...(signal === undefined ? {} : { signal }) })) {
+  const optional = { ...(signal === undefined ? {} : { signal }), ...(memory === undefined ? {} : { memory }) };
+  for await (const event of readLines(file, { skip, maxLineBytes, ...optional })) {
     yield* records.take(event);
   }
   yield* records.settle();

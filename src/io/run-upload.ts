@@ -281,6 +281,7 @@ export class RunUpload {
       filter,
       tally,
       memory: this.#memory,
+      bodiesAreLines: this.#options.compress === 'none',
       targetBytes: this.#memory.fitBatch(targetBytes, onNotice),
       onNotice,
       onKept,

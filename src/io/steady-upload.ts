@@ -10,14 +10,7 @@ import { openRun } from './run.js';
 import { nameRun } from './run-name.js';
 import type { Run } from './run-types.js';
 import { RunUpload } from './run-upload.js';
-import type {
-  FromUpload,
-  RejectedRecord,
-  StreamEnd,
-  UploadBeginning,
-  UploadEnd,
-  UploadJob,
-} from './upload-messages.js';
+import type { FromUpload, RejectedRecord, StreamEnd, UploadEnd, UploadJob } from './upload-messages.js';
 import { UploadReporter } from './upload-reporter.js';
 
 /** Until a service that asked for more patience than an upload has, or failed in itself, is tried again. */
@@ -47,6 +40,7 @@ export class SteadyUpload {
   readonly #draining = new AbortController();
   readonly #told = new Set<string>();
   #upload: RunUpload | null = null;
+  #hasCounted = false;
   #pausedBy: PrlErrorCode | null = null;
   #rejected: readonly RejectedLine[] = [];
 
@@ -82,8 +76,6 @@ export class SteadyUpload {
   }
 
   async #run(): Promise<UploadEnd> {
-    const beginning = await this.#countLeft();
-    if (beginning !== null) this.#reporter.begin(beginning);
     for (;;) {
       const attempt = await this.#attempt();
       this.#stopping.signal.throwIfAborted();
@@ -98,15 +90,17 @@ export class SteadyUpload {
     try {
       run = await openRun(this.#job.path);
     } catch (error) {
+      const failure = expected(error);
       // Nobody has written it, so nothing is left out.
-      if (this.#draining.signal.aborted) return endOf('drained');
-      return pauseOf(expected(error));
+      if (this.#draining.signal.aborted && failure.code !== 'PRL_ERR_DAMAGED') return endOf('drained');
+      return pauseOf(failure);
     }
-    const upload = this.#open(run);
-    this.#upload = upload;
-    if (this.#draining.signal.aborted) upload.drain();
-    this.#reporter.watch(upload);
     try {
+      await this.#countLeft(run);
+      const upload = this.#open(run);
+      this.#upload = upload;
+      if (this.#draining.signal.aborted) upload.drain();
+      this.#reporter.watch(upload);
       const outcome = await upload.run(this.#stopping.signal);
       this.#rejected = outcome.rejected;
       this.#pausedBy = null;
@@ -124,15 +118,16 @@ export class SteadyUpload {
     return { kind: 'refused', message, hint, code };
   }
 
-  /** What an earlier process left, before anything of it is sent. Null where it is not asked for. */
-  async #countLeft(): Promise<UploadBeginning | null> {
-    const { leftUpTo, path } = this.#job;
-    if (leftUpTo === null) return null;
-    const upload = this.#open(cutBehind(await openRun(path), leftUpTo));
+  /** Tells what an earlier process left, before anything of it is sent, where it is asked for; once. */
+  async #countLeft(run: Run): Promise<void> {
+    const { leftUpTo } = this.#job;
+    if (leftUpTo === null || this.#hasCounted) return;
+    const upload = this.#open(cutBehind(run, leftUpTo));
     const plan = await upload.plan(this.#stopping.signal);
     const { stored, rejected } = upload.settlement()?.known ?? { stored: 0, rejected: 0 };
+    this.#hasCounted = true;
     // What a check of ours will refuse is not settled yet.
-    return { stored, rejected, left: plan.toSend.episodes + plan.rejected.length - rejected };
+    this.#reporter.begin({ stored, rejected, left: plan.toSend.episodes + plan.rejected.length - rejected });
   }
 
   #open(run: Run): RunUpload {

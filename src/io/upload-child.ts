@@ -13,9 +13,13 @@ const END_BUDGET_MS = 2_000;
 
 let upload: SteadyUpload | null = null;
 
+/** Resolves when what was told last has left this process. */
+let told: Promise<void> = Promise.resolve();
+
 function tell(message: FromUpload): void {
   // A parent that has gone needs no answer; `disconnect` says so.
-  if (process.connected) process.send?.(message, undefined, undefined, () => {});
+  if (!process.connected) return;
+  told = new Promise((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
 }
 
 function onMessage(message: ToUpload): void {
@@ -38,7 +42,8 @@ function onMessage(message: ToUpload): void {
 async function start(job: Extract<ToUpload, { type: 'start' }>['job']): Promise<void> {
   upload = new SteadyUpload({ job, clock: monotonicClock, tell });
   await upload.run();
-  // Behind everything that was told.
+  // A channel that is closed loses what it still holds, and a parent at work may listen only later.
+  await told;
   if (process.connected) process.disconnect();
 }
 

@@ -5,6 +5,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { messageOf } from '../core/errors.js';
 import { Restarts } from '../core/upload/restarts.js';
+import { within } from './patience.js';
 import type {
   FromUpload,
   RejectedRecord,
@@ -31,15 +32,16 @@ export type UploadListener = {
   readonly begun: (beginning: UploadBeginning) => void;
   readonly progress: (progress: UploadProgress) => void;
   readonly notice: (message: string) => void;
-  /** It came to an end of its own. */
+  /** It came to an end of its own, and had heard all that it was asked. */
   readonly ended: (end: UploadEnd, rejected: readonly RejectedRecord[]) => void;
 };
 
 type Awaited = { readonly id: number; readonly place: StreamEnd; readonly resolve: (isSettled: boolean) => void };
 
 const CHILD_URL = new URL('./upload-child.js', import.meta.url);
-/** How long an end that was asked for may take. */
+/** How long an end that was asked for may take, and what comes after that. */
 const END_BUDGET_MS = 2_000;
+const KILL_BUDGET_MS = 1_000;
 /** Longest wait for another start when somebody waits for the end. */
 const HURRIED_MS = 2_000;
 const KEPT_CHARACTERS = 2_000;
@@ -53,10 +55,12 @@ export class UploadProcess {
   #isDraining = false;
   #isStopping = false;
   #hasBegun = false;
-  #hasEnded = false;
+  /** How the process at hand, or the last one, ended of itself; null until it did. */
+  #end: UploadEnd['kind'] | null = null;
   #nextId = 0;
+  /** What the process at hand was told with its start: to drain, and what is awaited below this id. */
+  #heard = { isDraining: false, nextId: 0 };
   #crashes = 0;
-  #isWantedAgain = false;
   /** Resolves when no process is left. */
   #gone: PromiseWithResolvers<void> | null = null;
 
@@ -78,27 +82,73 @@ export class UploadProcess {
     return this.#child?.pid ?? null;
   }
 
-  /** Does nothing while it is at work; one that has come to its end, with the run, is followed by another. */
+  /** To be called once. */
   start(): void {
+    if (!this.#isStopping && !this.isRunning) this.#spawn();
+  }
+
+  /**
+   * Nothing more comes: it ends once everything on disk is settled.
+   * @param upTo is on the disk by now; null when that is not known
+   */
+  drain(upTo: StreamEnd | null = null): void {
     if (this.#isStopping) return;
-    if (!this.isRunning) this.#spawn();
-    else this.#isWantedAgain = this.#hasEnded;
-  }
-
-  /** Nothing more comes: it ends once everything on disk is settled. */
-  drain(): void {
     this.#isDraining = true;
-    if (this.#restart === null) {
-      this.#send({ type: 'drain' });
-    } else {
-      clearTimeout(this.#restart);
-      this.#spawn();
-    }
+    if (upTo !== null) this.#note(upTo);
+    if (this.#restart !== null || this.#isAtRest) this.#spawn();
+    else this.#send({ type: 'drain' });
   }
 
-  /** Resolves with true when everything before the place is settled, with false when it never will be. */
+  /**
+   * Resolves with true when everything before the place is settled, with false when it never will be. The place is on the
+   * disk by now: a process that has come to its end with the run, whether that was heard here or not, is followed by
+   * another one, which sees it.
+   */
   whenSettled(place: StreamEnd): Promise<boolean> {
-    if (!this.isRunning) return Promise.resolve(false);
+    if (this.#isStopping || this.#isGivenUp || !(this.isRunning || this.#isAtRest)) return Promise.resolve(false);
+    const settled = this.#note(place);
+    if (this.#isAtRest) this.#spawn();
+    return settled;
+  }
+
+  /** Ends it now; what is settled is remembered. Resolves when it is gone, or after 3 s when the system does not end it. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    if (this.#restart !== null) clearTimeout(this.#restart);
+    this.#restart = null;
+    const child = this.#child;
+    if (child !== null && this.#gone !== null) {
+      const gone = this.#gone.promise;
+      this.#send({ type: 'stop' });
+      if ((await within(END_BUDGET_MS, gone)) === 'late') {
+        child.kill('SIGKILL');
+        await within(KILL_BUDGET_MS, gone);
+      }
+    }
+    this.#answer(false);
+  }
+
+  /** Whether it has come to its end with a run that looked finished, and may be started for what comes all the same. */
+  get #isAtRest(): boolean {
+    return !this.isRunning && this.#end === 'finished';
+  }
+
+  /** Whether nothing will be settled any more, by the service's word or by what is configured. */
+  get #isGivenUp(): boolean {
+    return this.#end === 'refused' || this.#end === 'failed';
+  }
+
+  /**
+   * Whether the process at hand ended before it had heard all that it was asked. Then only another look at the run can
+   * tell: one, since that process hears of it with its start.
+   */
+  get #isBehind(): boolean {
+    if (this.#end !== 'finished' && this.#end !== 'drained') return false;
+    const isDrainNew = this.#isDraining && !this.#heard.isDraining && this.#end === 'finished';
+    return isDrainNew || [...this.#awaited.keys()].some((id) => id >= this.#heard.nextId);
+  }
+
+  #note(place: StreamEnd): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const id = this.#nextId;
     this.#nextId += 1;
@@ -107,28 +157,21 @@ export class UploadProcess {
     return promise;
   }
 
-  /** Ends it now; what is settled is remembered. Resolves when it is gone, which takes 2 s at most. */
-  async stop(): Promise<void> {
-    this.#isStopping = true;
-    if (this.#restart !== null) clearTimeout(this.#restart);
-    this.#restart = null;
-    const child = this.#child;
-    if (child !== null) {
-      this.#send({ type: 'stop' });
-      const timer = setTimeout(() => child.kill('SIGKILL'), END_BUDGET_MS);
-      await this.#gone?.promise;
-      clearTimeout(timer);
-    }
-    this.#giveUpAwaited();
-  }
-
   #spawn(): void {
     const { job, childUrl = CHILD_URL } = this.#options;
+    if (this.#restart !== null) clearTimeout(this.#restart);
     this.#restart = null;
-    this.#hasEnded = false;
-    this.#isWantedAgain = false;
-    // Nothing of the producer's command line is meant for it: no debugger, no loader, no script.
-    const child = fork(childUrl, [], { execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    this.#end = null;
+    this.#heard = { isDraining: this.#isDraining, nextId: this.#nextId };
+    let child: ChildProcess;
+    try {
+      // Nothing of the producer's command line is meant for it: no debugger, no loader, no script.
+      child = fork(childUrl, [], { execArgv: [], stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+    } catch (error) {
+      // For want of memory, above all.
+      this.#startAgain(messageOf(error), '');
+      return;
+    }
     this.#child = child;
     this.#gone = Promise.withResolvers();
     letGo(child);
@@ -140,7 +183,7 @@ export class UploadProcess {
       if (this.#child === child) this.#lost(how, lastWords);
     };
     child.on('message', (message: FromUpload) => this.#hear(message));
-    child.once('error', (error) => end(messageOf(error)));
+    child.on('error', (error) => end(messageOf(error)));
     // Not `exit`: by now everything it said has been heard.
     child.once('close', (status, signal) => end(signal ?? `status ${status}`));
     this.#send({ type: 'start', job: this.#hasBegun ? { ...job, leftUpTo: null } : job });
@@ -159,15 +202,16 @@ export class UploadProcess {
         listener.progress(message.progress);
         return;
       case 'passed':
-        this.#awaited.get(message.id)?.resolve(true);
-        this.#awaited.delete(message.id);
+        this.#answer(true, (id) => id === message.id);
         return;
       case 'notice':
         listener.notice(message.message);
         return;
       case 'ended':
-        this.#hasEnded = true;
-        listener.ended(message.end, message.rejected);
+        this.#end = message.end.kind;
+        // What it heard of with its start it has looked for.
+        this.#answer(false, (id) => this.#isGivenUp || id < this.#heard.nextId);
+        if (!this.#isBehind) listener.ended(message.end, message.rejected);
         return;
     }
   }
@@ -175,10 +219,10 @@ export class UploadProcess {
   #lost(how: string, lastWords: string): void {
     this.#child = null;
     this.#gone?.resolve();
-    if (this.#isStopping) this.#giveUpAwaited();
-    else if (!this.#hasEnded) this.#startAgain(how, lastWords);
-    else if (this.#isWantedAgain) this.#spawn();
-    else this.#giveUpAwaited();
+    if (this.#isStopping) return;
+    if (this.#end === null) this.#startAgain(how, lastWords);
+    else if (this.#isBehind) this.#spawn();
+    else this.#answer(false);
   }
 
   #startAgain(how: string, lastWords: string): void {
@@ -200,9 +244,12 @@ export class UploadProcess {
     return safe === '' ? '' : `: ${safe.trim()}`;
   }
 
-  #giveUpAwaited(): void {
-    for (const { resolve } of this.#awaited.values()) resolve(false);
-    this.#awaited.clear();
+  #answer(isSettled: boolean, isMeant: (id: number) => boolean = () => true): void {
+    for (const { id, resolve } of this.#awaited.values()) {
+      if (!isMeant(id)) continue;
+      this.#awaited.delete(id);
+      resolve(isSettled);
+    }
   }
 
   /** A process that has gone meanwhile needs nothing; its end is told. */

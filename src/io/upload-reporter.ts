@@ -120,7 +120,7 @@ export class UploadReporter {
     const ends = new Map(chunks.map((one) => [one.chunk, one.endBytes]));
     if ((ends.get(chunk) ?? 0) < offset) return false;
     const run = await openRun(this.#path).catch(() => null); // not there yet, or away for the moment
-    if (run === null) return offset === 0;
+    if (run === null) return chunk === 0 && offset === 0;
     return run.files.every((file) => {
       const bytes = file.uncompressedBytes ?? file.sizeBytes;
       return file.chunk >= chunk || (ends.get(file.chunk) ?? 0) >= bytes;

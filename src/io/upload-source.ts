@@ -3,6 +3,7 @@
  * they are found, and leaves a line that is still being written for the next pass (U17).
  */
 import { stat } from 'node:fs/promises';
+import { LineMemory } from '../core/scan/line-memory.js';
 import type { Damage, DamageKind, RecordUnit, StreamRecord } from '../core/scan/types.js';
 import type { RunStamp } from '../core/stream/stamp.js';
 import type { Backlog } from '../core/upload/backlog.js';
@@ -39,6 +40,8 @@ export type UploadSourceOptions = Pick<BatchesOptions, 'targetBytes'> & {
   readonly tally: UploadTally;
   /** Waited for before each line is read. */
   readonly memory: UploadMemory;
+  /** A socket may read a line even after its request was given up: then its memory is never used again. */
+  readonly bodiesAreLines: boolean;
   /** Told of each line that an earlier upload stored, where the line is read again: recognised, or seen by a filter. */
   readonly onKept: (candidate: Candidate) => void;
   readonly onNotice: (message: string) => void;
@@ -60,6 +63,9 @@ const LASTING_DAMAGE: ReadonlySet<DamageKind> = new Set([
   'line_too_large',
   'wrong_unit',
 ]);
+
+/** Of memory of lines that were settled, kept for those to come: two requests of the usual size. */
+const MOST_FREE_BYTES = 64 * 1024 * 1024;
 
 export class UploadSource {
   readonly #options: UploadSourceOptions;
@@ -155,6 +161,7 @@ export class UploadSource {
       skip: (file) => this.#skip(file),
       unitOf: (file) => this.#unitOf(file),
       canCutEarly: () => journal?.isKept === true,
+      ...(this.#options.bodiesAreLines ? {} : { memory: new LineMemory(MOST_FREE_BYTES) }),
     })) {
       if (event.type === 'cut') {
         yield 'cut';

@@ -24,9 +24,8 @@ export class WindowPacker {
   #crc = 0;
   #bytes = 0;
 
-  /** Takes the next window, whose memory may then be used again. Not to be called behind the last one. */
-  add({ memory, length, lineEnds, isLast, level }: PackWindow): PackAnswer {
-    const bytes = Buffer.from(memory, 0, length);
+  /** Takes the bytes of the next window, which may then be used again. Not to be called behind the last one. */
+  add(bytes: Buffer, { index, lineEnds, isLast, level }: PackWindow): PackAnswer {
     this.#hash.update(bytes);
     let start = 0;
     for (const end of lineEnds) {
@@ -37,7 +36,7 @@ export class WindowPacker {
     }
     this.#line.update(bytes.subarray(start));
     const payload = level === null ? null : this.#compress(bytes, level, isLast);
-    return { memory, payload, digests: isLast ? this.#digests() : null };
+    return { index, payload, digests: isLast ? this.#digests() : null };
   }
 
   #digests(): PackDigests {

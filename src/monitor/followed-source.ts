@@ -16,8 +16,8 @@ type Stream = {
   /** Records that were there; null where those are not told apart from what came since. */
   readonly earlier: number | null;
   inStream(): number;
-  /** Resolves when everything written by now is in the files. */
-  end(): Promise<StreamEnd>;
+  /** Resolves when everything written by now is in the files; with null when they cannot be read. */
+  end(): Promise<StreamEnd | null>;
 };
 
 export class FollowedSource implements PrimeSource {

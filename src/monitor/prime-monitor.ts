@@ -32,8 +32,6 @@ export class PrimeMonitor {
   readonly #rejections: DropWarnings;
   /** Null until there is a stream to upload. */
   #process: UploadProcess | null = null;
-  /** Whether the process ended with a stream that looked finished, and is to be started for what comes all the same. */
-  #isAtRest = false;
   #isAllRead = false;
   /** Resolves with the end that `finish` waits for. */
   readonly #drained = Promise.withResolvers<void>();
@@ -41,6 +39,8 @@ export class PrimeMonitor {
   #rejected: readonly RejectedRecord[] = [];
   #logged = 0;
   #isDraining = false;
+  /** Whether nothing is uploaded any more. */
+  #isOver = false;
   #finishing: Promise<FinishReport> | null = null;
 
   private constructor(settings: PrimeSettings) {
@@ -104,7 +104,7 @@ export class PrimeMonitor {
 
   /**
    * Resolves with true once everything logged before is settled: stored, or rejected; with false when time is over, or it
-   * will not be. Everything an earlier process left is settled then too.
+   * will not be, and after the end. Everything an earlier process left is settled then too.
    */
   async flush(timeoutMs: number = this.#settings.finishTimeoutMs): Promise<boolean> {
     return (await within(timeoutMs, this.#settle())) === true;
@@ -112,7 +112,7 @@ export class PrimeMonitor {
 
   /**
    * The end: takes nothing more, and waits until everything is settled, within one time for all of it; to let go of what
-   * is left takes 4 s at most, in which what is only in memory goes to the disk. There it stays for the next process, and is
+   * is left takes 5 s at most, in which what is only in memory goes to the disk. There it stays for the next process, and is
    * reported with its place. Once; later calls get the same answer.
    */
   finish(timeoutMs: number = this.#settings.finishTimeoutMs): Promise<FinishReport> {
@@ -184,7 +184,6 @@ export class PrimeMonitor {
 
   #end({ kind, message, hint, code }: UploadEnd, rejected: readonly RejectedRecord[]): void {
     this.#rejected = rejected;
-    this.#isAtRest = kind === 'finished';
     if (kind === 'refused' || kind === 'failed') {
       this.#stopped = { message, hint, code };
       const failure = code === 'service_not_enabled' ? 'not_enabled' : 'permanent';
@@ -197,8 +196,8 @@ export class PrimeMonitor {
 
   async #settle(): Promise<boolean> {
     const end = await this.#source.saved();
-    if (end === null || this.#process === null) return end !== null;
-    if (this.#isAtRest) this.#process.start();
+    if (end === null || this.#isOver) return false;
+    if (this.#process === null) return true;
     return this.#process.whenSettled(end);
   }
 
@@ -206,13 +205,14 @@ export class PrimeMonitor {
     const { nowMs, onNotice } = this.#settings;
     const endMs = nowMs() + timeoutMs;
     this.#source.close();
-    await within(endMs - nowMs(), this.#source.saved());
+    const end = await within(endMs - nowMs(), this.#source.saved());
     this.#isDraining = true;
+    this.#isAllRead = false;
     if (this.#process !== null && this.#stopped === null) {
-      if (this.#isAtRest) this.#process.start();
-      this.#process.drain();
+      this.#process.drain(end === 'late' ? null : end);
       await within(endMs - nowMs(), this.#drained.promise);
     }
+    this.#isOver = true;
     const savedByMs = nowMs() + SAVE_MS;
     // No turn between it and the end of the source, in which a process could begin that nobody stops.
     if (this.#process !== null) await this.#process.stop();
@@ -229,8 +229,8 @@ export class PrimeMonitor {
 
   #report(): FinishReport {
     const { waiting, admitted, afterClose } = this.#source.counts();
-    // Of a stream that was not read to its end nobody knows what is missing.
     const { file } = this.#settings;
+    // Of a stream that was not read to its end nobody knows what is missing.
     const isRead = file !== null && this.#isAllRead;
     // Of a stream that is followed, what was logged may still be on its way there; of a run directory what is not read is
     // in no counter; elsewhere only what was there before.

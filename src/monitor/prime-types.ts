@@ -66,7 +66,7 @@ export type PrimeNotice = {
 /** What became of everything that was logged. */
 export type FinishReport = {
   readonly counts: PrimeCounts;
-  /** Every record is stored, or was rejected. */
+  /** Every record is stored, or was rejected; of a run directory that is followed, it was also read to its end. */
   readonly isComplete: boolean;
   /**
    * Records that stay on the disk: the next monitor of the run sends them, or `prl upload <directory>`. Null without.

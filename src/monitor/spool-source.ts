@@ -39,8 +39,6 @@ export class SpoolSource implements PrimeSource {
   /** How far the spool is settled. */
   #chunks: ReadonlyMap<number, ChunkSettlement> = new Map();
   #removing: Promise<void> | null = null;
-  /** Nothing is uploaded any more. */
-  #isEnding = false;
   #isEnded = false;
 
   /** @param passesBy what records count as that the service will never get */
@@ -135,7 +133,8 @@ export class SpoolSource implements PrimeSource {
   }
 
   async end(chunks: ReadonlyMap<number, ChunkSettlement>, patienceMs: number): Promise<void> {
-    this.#isEnding = true;
+    // A spool that opens only now is for the next monitor to upload.
+    this.#onReady = null;
     await this.#pump.stop(patienceMs);
     this.#isEnded = true;
     const { unsent, unknown } = this.#queue.abandon();
@@ -162,7 +161,7 @@ export class SpoolSource implements PrimeSource {
     });
     // A disk that answers when nobody waits for it any more.
     if (this.#isEnded) await spool.close(this.#chunks);
-    else if (!this.#isEnding) this.#onReady?.(spool.leftUpTo);
+    else this.#onReady?.(spool.leftUpTo);
     return spool;
   }
 }

@@ -173,6 +173,17 @@ describe('a service that stands still', () => {
 });
 
 describe('the end of a producer', () => {
+  test('a process that uploads and answers nobody any more does not keep it, nor the report', async () => {
+    const producer = start({ count: 20, bytes: 5_000, end: 'stay', options: { finishTimeoutMs: 200 } });
+    await producer.logged();
+    const pid = producer.uploadPid ?? 0;
+    process.kill(pid, 'SIGSTOP');
+    // Nothing of its own is left to do, which would keep it alive.
+    producer.tell('finish');
+    expectAccount((await producer.report()).counts);
+    await gone(pid);
+  });
+
   test('an interrupt for the whole group leaves the uploads to finish', async () => {
     const producer = start({ count: 10_000, pauseMs: 5 });
     await producer.until((one) => one.said('logged').length > 50);

@@ -140,6 +140,7 @@ export class LineClassifier {
   #streamRecord(line: FramedLine, bytes: Buffer, start: number, end: number, unit: RecordUnit): StreamRecord {
     const isWhole = start === 0 && end === bytes.length;
     return {
+      ...(isWhole && line.lease != null ? { lease: line.lease } : {}),
       chunk: this.#source.chunk,
       offset: line.offset + start,
       length: isWhole ? line.length : end - start,

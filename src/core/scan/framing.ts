@@ -3,6 +3,7 @@
  * whole lines come out. A line that arrives in thousands of pieces is gathered in one buffer that grows by doubling
  * and is kept for the next line, so each byte is copied at most twice; a line beyond the cap is counted, never held.
  */
+import type { LeasedBytes, LineMemory } from './line-memory.js';
 import type { FramedLine } from './types.js';
 
 const LF = 0x0a;
@@ -15,11 +16,14 @@ export type FramerOptions = {
   readonly startLineNumber: number;
   /** Longest line that is handed out with its bytes, counted without the LF but with a CR (spec 06 section 3). */
   readonly maxLineBytes: number;
+  /** Where lines are put; default memory of their own. */
+  readonly memory?: LineMemory | undefined;
 };
 
 /** Turns consecutive pieces of one chunk into lines. The bytes of a line are its receiver's; pieces may be reused. */
 export class LineFramer {
   readonly #maxLineBytes: number;
+  readonly #memory: LineMemory | undefined;
   #lineOffset: number;
   #lineNumber: number;
   /** Bytes of the open line so far, held or not. */
@@ -28,6 +32,7 @@ export class LineFramer {
 
   constructor(options: FramerOptions) {
     this.#maxLineBytes = options.maxLineBytes;
+    this.#memory = options.memory;
     this.#lineOffset = options.startOffset;
     this.#lineNumber = options.startLineNumber;
   }
@@ -62,8 +67,10 @@ export class LineFramer {
   /** Ends the chunk: the last line when it has no LF, else null. */
   finish(): FramedLine | null {
     if (this.#openBytes === 0) return null;
-    const bytes = this.#openBytes > this.#maxLineBytes ? null : Buffer.from(this.#held.subarray(0, this.#openBytes));
-    return this.#emit(bytes, this.#openBytes, false);
+    if (this.#openBytes > this.#maxLineBytes) return this.#emit(null, this.#openBytes, false);
+    const line = this.#allocate(this.#openBytes);
+    this.#held.copy(line.bytes, 0, 0, this.#openBytes);
+    return this.#emit(line, this.#openBytes, false);
   }
 
   /**
@@ -79,15 +86,19 @@ export class LineFramer {
   #complete(piece: Buffer, start: number, end: number): FramedLine {
     const length = this.#openBytes + end - start;
     if (length - 1 > this.#maxLineBytes) return this.#emit(null, length, true);
-    if (this.#openBytes === 0) return this.#emit(Buffer.from(piece.subarray(start, end)), length, true);
-    const bytes = Buffer.allocUnsafe(length);
-    this.#held.copy(bytes, 0, 0, this.#openBytes);
-    piece.copy(bytes, this.#openBytes, start, end);
-    return this.#emit(bytes, length, true);
+    const line = this.#allocate(length);
+    this.#held.copy(line.bytes, 0, 0, this.#openBytes);
+    piece.copy(line.bytes, this.#openBytes, start, end);
+    return this.#emit(line, length, true);
   }
 
-  #emit(bytes: Buffer | null, length: number, terminated: boolean): FramedLine {
-    const line = { offset: this.#lineOffset, length, terminated, lineNumber: this.#lineNumber, bytes };
+  #allocate(length: number): LeasedBytes {
+    return this.#memory?.allocate(length) ?? { bytes: Buffer.allocUnsafe(length), lease: null };
+  }
+
+  #emit(leased: LeasedBytes | null, length: number, terminated: boolean): FramedLine {
+    const { bytes = null, lease = null } = leased ?? {};
+    const line = { offset: this.#lineOffset, length, terminated, lineNumber: this.#lineNumber, bytes, lease };
     this.#lineOffset += length;
     this.#lineNumber += 1;
     this.#openBytes = 0;

@@ -1,4 +1,5 @@
 /** The shapes that readers, the batcher and the service share. No logic. */
+import type { LineLease } from './line-memory.js';
 import type { Picked } from './pick.js';
 
 /** One physical line of a chunk, as framed at LF (0x0A) only; spec 03 section 1. */
@@ -13,6 +14,8 @@ export type FramedLine = {
   readonly lineNumber: number;
   /** The exact bytes, LF included; owned by the receiver. Null when the line is longer than the reader's cap. */
   readonly bytes: Buffer | null;
+  /** To give the memory of the bytes back, where it is worth it. */
+  readonly lease?: LineLease | null;
 };
 
 /** Which kind of record a line holds; spec 01, unit sniffing. */
@@ -67,4 +70,6 @@ export type StreamRecord = {
   readonly bytes: Buffer;
   /** What `RECORD_SELECTOR` picks of `bytes`, left out where the line was not walked for it. */
   readonly root?: Picked;
+  /** To give the memory of the bytes back; only where no other record lies in it. */
+  readonly lease?: LineLease | null;
 };

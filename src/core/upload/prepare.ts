@@ -53,7 +53,8 @@ function lineOf(record: StreamRecord, id: string | null, parts: readonly Buffer[
   const byteLength = parts.reduce((sum, part) => sum + part.length, 0);
   // A copy: a view would keep the whole line in memory for as long as its range is remembered.
   const sourceTail = Buffer.from(bytes.subarray(Math.max(0, bytes.length - TAIL_BYTES)));
-  return { chunk, offset, length, lineNumber, id, parts, byteLength, sourceTail };
+  const lease = record.lease == null ? {} : { lease: record.lease };
+  return { chunk, offset, length, lineNumber, id, parts, byteLength, sourceTail, ...lease };
 }
 
 function missingRunId({ chunk, offset, lineNumber }: StreamRecord): PrlError {

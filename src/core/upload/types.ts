@@ -1,4 +1,5 @@
 /** What the batcher, the uploader and a sender agree on. No logic. */
+import type { LineLease } from '../scan/line-memory.js';
 import type { LineFormat } from '../scan/types.js';
 
 /** One line of a batch: the exact bytes that travel, and the source range they came from. */
@@ -18,6 +19,8 @@ export type BatchLine = {
   readonly sourceTail: Buffer;
   /** Between it and the line before it in the batch stands one that is not this batch's: settled, or not asked for. */
   readonly isBehindGap?: boolean;
+  /** To give the memory of the parts back once the line is settled. */
+  readonly lease?: LineLease;
 };
 
 /** What one request carries. Cut by the rules of spec 06 section 3 alone: same input, same batches, same keys. */

@@ -202,6 +202,7 @@ export class Uploader {
     } finally {
       place.isLined();
       memory?.release();
+      for (const { lease } of batch.lines) lease?.release();
     }
     return working;
   }
