@@ -31,6 +31,8 @@ export class Spool {
   readonly directory: string;
   /** Where that ends which an earlier process left. */
   readonly leftUpTo: StreamEnd;
+  /** What it left, settled or not. */
+  readonly earlierBytes: number;
   readonly #stream: string;
   readonly #writer: StreamWriter;
   readonly #chunks: Map<number, SpoolChunk>;
@@ -41,6 +43,7 @@ export class Spool {
     this.#writer = writer;
     this.#chunks = chunks;
     this.leftUpTo = this.end;
+    this.earlierBytes = this.bytes;
   }
 
   /**

@@ -66,6 +66,10 @@ export class FollowedSource implements PrimeSource {
     onReady(null);
   }
 
+  hasEarlier(): boolean {
+    return this.#stream.earlier !== 0;
+  }
+
   adopted({ stored, rejected }: UploadBeginning): number {
     const { earlier } = this.#stream;
     return earlier === null ? 0 : Math.max(0, earlier - stored - rejected);

@@ -20,7 +20,7 @@ const NOTHING: UploadProgress = {
 export class PrimeLedger {
   /** What was settled before, which is not ours to count. */
   #known = { stored: 0, rejected: 0 };
-  #adopted = 0;
+  #adopted: number | null = null;
   readonly #chunks = new Map<number, ChunkSettlement>();
   #stored = 0;
   #rejected = 0;
@@ -51,8 +51,13 @@ export class PrimeLedger {
     return this.#chunks;
   }
 
+  /** Whether it is known what was there before. */
+  get hasBegun(): boolean {
+    return this.#adopted !== null;
+  }
+
   get adopted(): number {
-    return this.#adopted;
+    return this.#adopted ?? 0;
   }
 
   get stored(): number {

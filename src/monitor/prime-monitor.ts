@@ -19,6 +19,10 @@ import type { PrimeSource } from './prime-source.js';
 import type { FinishReport, PrimeCounts, PrimeSnapshot, PrimeState } from './prime-types.js';
 import { SpoolSource } from './spool-source.js';
 
+/** How long memory may take to the disk when time is over: while its uploads end, and after that at least. */
+const SAVE_MS = 3_000;
+const LAST_SAVE_MS = 1_000;
+
 export class PrimeMonitor {
   readonly #settings: PrimeSettings;
   readonly #source: PrimeSource;
@@ -60,6 +64,7 @@ export class PrimeMonitor {
   static async open(options: PrimeMonitorOptions = {}): Promise<PrimeMonitor> {
     const monitor = new PrimeMonitor(await primeSettingsOf(options));
     await monitor.#source.open((leftUpTo) => monitor.#startProcess(leftUpTo));
+    monitor.log([], { kind: 'train', step: 0 }); // so that the first call finds it compiled (R-Q-1)
     return monitor;
   }
 
@@ -107,8 +112,8 @@ export class PrimeMonitor {
 
   /**
    * The end: takes nothing more, and waits until everything is settled, within one time for all of it; to let go of what
-   * is left takes 5 s at most. That stays on the disk for the next process, and is reported with its place. Once; later
-   * calls get the same answer.
+   * is left takes 5 s at most, in which what is only in memory goes to the disk. There it stays for the next process, and is
+   * reported with its place. Once; later calls get the same answer.
    */
   finish(timeoutMs: number = this.#settings.finishTimeoutMs): Promise<FinishReport> {
     this.#finishing ??= this.#finish(timeoutMs);
@@ -208,8 +213,10 @@ export class PrimeMonitor {
       await within(endMs - nowMs(), this.#drained.promise);
     }
     this.#isOver = true;
-    await this.#process?.stop();
-    await this.#source.end(this.#ledger.chunks);
+    const savedByMs = nowMs() + SAVE_MS;
+    // No turn between it and the end of the source, in which a process could begin that nobody stops.
+    if (this.#process !== null) await this.#process.stop();
+    await this.#source.end(this.#ledger.chunks, Math.max(LAST_SAVE_MS, savedByMs - nowMs()));
     this.#rejections.close();
     const report = this.#report();
     for (const message of leftOvers(report)) onNotice({ kind: 'left', message });
@@ -225,12 +232,16 @@ export class PrimeMonitor {
     const { file } = this.#settings;
     // Of a stream that was not read to its end nobody knows what is missing.
     const isRead = file !== null && this.#isAllRead;
+    // Of a stream that is followed, what was logged may still be on its way there; of a run directory what is not read is
+    // in no counter; elsewhere only what was there before.
+    const isAhead = file !== null && this.#logged - afterClose > admitted;
+    const isKnown = !this.#source.hasEarlier() || (typeof file !== 'string' && this.#ledger.hasBegun);
+    const isCounted = this.#isAllRead || (isKnown && !isAhead);
     return reportOf({
       counts: this.#counts(),
-      // What others write is counted as it is read.
-      isUnread: typeof file === 'string' && !this.#isAllRead,
       waiting,
       missing: isRead ? Math.max(0, this.#logged - afterClose - admitted) : 0,
+      isCounted,
       directory: this.#source.directory,
       rejected: this.#rejected,
       stopped: this.#stopped,

@@ -20,32 +20,25 @@ export function countsOf(source: SourceCounts, { adopted, stored, rejected, unan
 
 export type ReportFacts = {
   readonly counts: PrimeCounts;
-  /** Whether there may be records that nobody has counted. */
-  readonly isUnread: boolean;
   /** Records that are only in memory. */
   readonly waiting: number;
   /** Records that `log` was told of and that never came into the stream that is followed. */
   readonly missing: number;
+  /** Whether everything in the stream is counted, what an earlier process left there as well. */
+  readonly isCounted: boolean;
   readonly directory: string;
   readonly rejected: readonly RejectedRecord[];
   readonly stopped: FinishReport['stopped'];
 };
 
-export function reportOf({
-  counts,
-  isUnread,
-  waiting,
-  missing,
-  directory,
-  rejected,
-  stopped,
-}: ReportFacts): FinishReport {
+export function reportOf(facts: ReportFacts): FinishReport {
+  const { counts, waiting, missing, isCounted, directory, rejected, stopped } = facts;
   const { dropped, failed, skipped, unsent, unknown } = counts;
-  const onDisk = unsent + unknown - waiting;
+  const records = unsent + unknown - waiting;
   return {
     counts,
-    isComplete: !isUnread && dropped + failed + skipped + unsent + unknown === 0,
-    left: onDisk > 0 ? { directory, records: onDisk } : null,
+    isComplete: isCounted && dropped + failed + skipped + unsent + unknown === 0,
+    left: records > 0 || !isCounted ? { directory, records, isCounted } : null,
     lost: waiting,
     missing,
     rejected,
@@ -57,8 +50,10 @@ export function reportOf({
 export function leftOvers({ left, lost, missing }: FinishReport): string[] {
   const lines: string[] = [];
   if (left !== null) {
-    const what = `${episodesAre(left.records)} not confirmed by the service and kept in ${left.directory}`;
-    lines.push(`${what}; \`prl upload\` of it sends what is left`);
+    const { records, directory, isCounted } = left;
+    const what = records > 0 ? [`${episodesAre(records)} not confirmed by the service and kept in ${directory}`] : [];
+    const more = isCounted ? [] : [`what else lies in ${directory} was not counted in time`];
+    lines.push(`${[...what, ...more].join('; ')}; \`prl upload\` of it sends what is left`);
   }
   if (lost > 0) lines.push(`${episodesAre(lost)} lost: the disk did not take them in time`);
   if (missing > 0) {

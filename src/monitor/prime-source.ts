@@ -32,6 +32,8 @@ export type PrimeSource = {
    * @throws PrlError `PRL_ERR_LOCKED` when another prl writes it
    */
   open(onReady: (leftUpTo: StreamEnd | null) => void): Promise<void>;
+  /** Whether there may be records in the stream that did not come since. */
+  hasEarlier(): boolean;
   /** Records that an earlier process left unsettled, by what the upload found settled when it began. */
   adopted(beginning: UploadBeginning): number;
   /** Takes records or drops them, at once. False when they were dropped, or came after `close`. */
@@ -43,6 +45,6 @@ export type PrimeSource = {
   settled(chunks: ReadonlyMap<number, ChunkSettlement>): void;
   /** Takes no more records. */
   close(): void;
-  /** Gives up what is still in memory, and lets go of the stream. */
-  end(chunks: ReadonlyMap<number, ChunkSettlement>): Promise<void>;
+  /** Takes to the disk what is still in memory, gives up what it does not take in time, and lets go of the stream. */
+  end(chunks: ReadonlyMap<number, ChunkSettlement>, patienceMs: number): Promise<void>;
 };

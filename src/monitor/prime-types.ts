@@ -68,8 +68,12 @@ export type FinishReport = {
   readonly counts: PrimeCounts;
   /** Every record is stored, or was rejected; of a run directory that is followed, it was also read to its end. */
   readonly isComplete: boolean;
-  /** Records that stay on the disk: the next monitor of the run sends them, or `prl upload <directory>`. Null without. */
-  readonly left: { readonly directory: string; readonly records: number } | null;
+  /**
+   * Records that stay on the disk: the next monitor of the run sends them, or `prl upload <directory>`. Null without.
+   * Not all of them are counted where time was over before it was known what an earlier process, or whoever writes the
+   * stream, had put there.
+   */
+  readonly left: { readonly directory: string; readonly records: number; readonly isCounted: boolean } | null;
   /** Records of `unsent` that are nowhere: the disk took none of them, or their process ended first. */
   readonly lost: number;
   /** Records that `log` was told of and that never came into the stream that is followed: its monitor did not get them. */

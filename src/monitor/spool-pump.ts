@@ -53,7 +53,8 @@ export class SpoolPump {
   readonly #refusals: DropWarnings;
   #lastRefusal = '';
   #isStopping = false;
-  #isAbandoned = false;
+  /** What waits stays where it is: after `stop` the disk took nothing more, or time is over. */
+  #isOver = false;
 
   constructor(options: SpoolPumpOptions) {
     this.#options = options;
@@ -85,19 +86,23 @@ export class SpoolPump {
     this.#nap.wake();
   }
 
-  /** Ends after the record at hand, or after `patienceMs`; what that record comes to later counts no more. */
+  /**
+   * Takes what still waits to the disk (spec 07 section 5.1: what is left at the end is written, not lost). Ends with the
+   * last record, with the first that the disk does not take, or after `patienceMs`; what the record at hand comes to
+   * later counts no more.
+   */
   async stop(patienceMs: number): Promise<void> {
     this.#isStopping = true;
     this.hurry();
     if (this.#working !== null) await within(patienceMs, this.#working);
-    this.#isAbandoned = true;
+    this.#isOver = true;
     this.#refusals.close();
   }
 
   async #run(): Promise<void> {
     const { queue, slices } = this.#options;
     await slices.giveBack();
-    while (!this.#isStopping) {
+    while (!this.#isOver) {
       if (slices.isOver()) await slices.giveBack();
       const work = queue.next();
       if (work === null) break;
@@ -114,11 +119,11 @@ export class SpoolPump {
     if (passed !== null) return queue.measured(record, 0, passed);
     try {
       const { bytes } = await this.#write(record.record);
-      if (this.#isAbandoned) return;
+      if (this.#isOver) return;
       queue.measured(record, bytes, 'stored');
       this.#recover();
     } catch (error) {
-      if (this.#isAbandoned) return;
+      if (this.#isOver) return;
       const refusal = refusalOf(error);
       if (refusal === null) return this.#waitForRoom(error);
       queue.refuse(record);
@@ -154,8 +159,9 @@ export class SpoolPump {
       const message = `${messageOf(error)}; episodes wait in memory, and it is tried again`;
       this.#options.onNotice({ kind: 'spool', message });
     }
-    const hasRoom = this.#spool !== null && (await this.#options.makeRoom());
-    if (!hasRoom && !this.#isStopping) await this.#nap.sleep(backoffMs(this.#failures, 0));
+    if (this.#spool !== null && (await this.#options.makeRoom())) return;
+    if (this.#isStopping) this.#isOver = true;
+    else await this.#nap.sleep(backoffMs(this.#failures, 0));
   }
 
   #recover(): void {

@@ -4,6 +4,7 @@
  * dropped.
  */
 import { RecordEncoder } from '../core/encode/record-encoder.js';
+import type { Arrival } from '../core/encode/record-run.js';
 import { Slices } from '../core/encode/slices.js';
 import { messageOf, PrlError } from '../core/errors.js';
 import { RecordQueue } from '../core/upload/record-queue.js';
@@ -20,8 +21,8 @@ import type { PrimeSettings } from './prime-settings.js';
 import type { PrimeSource, SourceCounts } from './prime-source.js';
 import { SpoolPump, type Waiting } from './spool-pump.js';
 
-/** How long the record at hand, and then the spool, may take when time is over. */
-const LAST_MS = 1_000;
+/** How long it may take to let go of the spool. */
+const CLOSE_MS = 1_000;
 
 /** A record on the disk is settled in the queue at once; no write of many is ever formed. */
 const ONE_RECORD_BYTES = 1;
@@ -66,8 +67,8 @@ export class SpoolSource implements PrimeSource {
 
   async open(onReady: (leftUpTo: StreamEnd) => void): Promise<void> {
     this.#onReady = onReady;
-    compileSubmit();
-    this.log([], { kind: 'train', step: 0 });
+    compileLog();
+    this.#pump.wake(); // compiled as well, with nothing to do
     try {
       await this.#pump.open();
     } catch (error) {
@@ -78,15 +79,19 @@ export class SpoolSource implements PrimeSource {
     }
   }
 
+  hasEarlier(): boolean {
+    return (this.#pump.spool?.earlierBytes ?? 0) > 0;
+  }
+
   adopted({ left }: UploadBeginning): number {
     return left ?? 0;
   }
 
   log(episodes: readonly unknown[], { kind, step }: LogOptions): boolean {
-    const arrival = { kind, step, timeS: this.#settings.nowS() };
-    const records = episodes.map((episode) => ({ episode, arrival }));
-    const isTaken = this.#queue.submit(records.map((record) => ({ record, format: 'episode' })));
-    if (isTaken && this.#settings.snapshot) for (const record of records) record.episode = copyEpisode(record.episode);
+    const batch = batchOf(episodes, { kind, step, timeS: this.#settings.nowS() });
+    const isTaken = this.#queue.submit(batch);
+    if (isTaken && this.#settings.snapshot)
+      for (const { record } of batch) record.episode = copyEpisode(record.episode);
     return isTaken;
   }
 
@@ -127,16 +132,16 @@ export class SpoolSource implements PrimeSource {
     this.#queue.close();
   }
 
-  async end(chunks: ReadonlyMap<number, ChunkSettlement>): Promise<void> {
+  async end(chunks: ReadonlyMap<number, ChunkSettlement>, patienceMs: number): Promise<void> {
     // A spool that opens only now is for the next monitor to upload.
     this.#onReady = null;
-    await this.#pump.stop(LAST_MS);
+    await this.#pump.stop(patienceMs);
     this.#isEnded = true;
     const { unsent, unknown } = this.#queue.abandon();
     const records = [...unsent, ...unknown.flatMap((write) => write.records)];
     this.#leftInSpool = records.filter(({ record }) => record === 'stored').length;
     // A disk that does not answer must not keep the producer from its end.
-    await within(LAST_MS, this.#closeSpool(chunks));
+    await within(CLOSE_MS, this.#closeSpool(chunks));
   }
 
   async #closeSpool(chunks: ReadonlyMap<number, ChunkSettlement>): Promise<void> {
@@ -161,10 +166,19 @@ export class SpoolSource implements PrimeSource {
   }
 }
 
+type Logged = { readonly record: { episode: unknown; readonly arrival: Arrival }; readonly format: 'episode' };
+
+function batchOf(episodes: readonly unknown[], arrival: Arrival): Logged[] {
+  return episodes.map((episode) => ({ record: { episode, arrival }, format: 'episode' }));
+}
+
 /** What is called for the first time is compiled then: 0.3 ms, which whoever logs first shall not wait for. */
-function compileSubmit(): void {
-  const queue = new RecordQueue<null>({ nowMs: () => 0, onWarning: () => {} });
-  queue.submit([{ record: null, format: 'episode' }]);
+function compileLog(): void {
+  const queue = new RecordQueue<Waiting>({ nowMs: () => 0, onWarning: () => {}, onWork: () => {} });
+  const batch = batchOf([null], { kind: 'train', step: 0, timeS: 0 });
+  // Into a queue that is idle, and into one that is not.
+  queue.submit(batch);
+  queue.submit(batch);
 }
 
 function dropped(records: number, total: number, { budgetBytes, maxQueuedRecords }: PrimeSettings): string {

@@ -146,14 +146,14 @@ test.each([
   const waiting = counts.unsent > 0 ? 1 : 0;
   const report = reportOf({
     counts,
-    isUnread: false,
     waiting,
     missing: 0,
+    isCounted: true,
     directory: '/spool',
     rejected: [],
     stopped: null,
   });
   expect(report).toMatchObject({ isComplete, lost: waiting });
-  expect(report.left).toEqual(typeof records === 'number' ? { directory: '/spool', records } : null);
+  expect(report.left).toEqual(typeof records === 'number' ? { directory: '/spool', records, isCounted: true } : null);
   expect(leftOvers(report)).toEqual(lines.map((line) => expect.stringMatching(line)));
 });

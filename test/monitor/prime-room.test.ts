@@ -25,9 +25,9 @@ const large = (id: string, bytes: number): object => episodeOf(id, ['x'.repeat(b
 
 /** A spool that cannot be made until `free` is called: something else has the place of a directory above it. */
 async function blocked(options: PrimedOptions): Promise<{ readonly primed: Primed; readonly free: () => void }> {
-  const spoolDirectory = join(tempFolder(), 'state/spool');
+  const { spoolDirectory = join(tempFolder(), 'state/spool') } = options;
   writeFileSync(dirname(spoolDirectory), '');
-  const primed = await Primed.open({ spoolDirectory, ...options });
+  const primed = await Primed.open({ ...options, spoolDirectory });
   return { primed, free: () => rmSync(dirname(spoolDirectory)) };
 }
 
@@ -119,6 +119,39 @@ test('what the disk takes is dropped for no other reason: however long the servi
   isAway = false;
   expect(await primed.finish()).toMatchObject({ isComplete: true, counts: { stored: 40 } });
   expect(storedIds(server).sort()).toEqual(ids(40).sort());
+});
+
+test('5.1, B31: what is only in memory when time is over goes to the disk; the next monitor sends it, each once', async () => {
+  const server = await serve();
+  const spoolDirectory = join(tempFolder(), 'state/spool');
+  const { primed, free } = await blocked({ url: server.url, spoolDirectory });
+  for (const id of ids(20)) expect(log(primed, id)).toBe(true);
+  free();
+  const report = await primed.finish(0);
+  expect(report).toMatchObject({
+    counts: { admitted: 20, unsent: 20, unknown: 0, stored: 0 },
+    ...{ left: { directory: spoolDirectory, records: 20 }, lost: 0, isComplete: false },
+  });
+  expect(primed.told('left')).toEqual([
+    `20 episodes are not confirmed by the service and kept in ${spoolDirectory}; \`prl upload\` of it sends what is left`,
+  ]);
+  expect(server.requests).toEqual([]);
+  const next = await Primed.open({ url: server.url, spoolDirectory, concurrency: 1 });
+  expect(await next.finish()).toMatchObject({ isComplete: true, counts: { adopted: 20, stored: 20 } });
+  expect(storedIds(server)).toEqual(ids(20));
+});
+
+test('of what the disk does not take at the end, nothing is told twice: what is lost, and what is kept', async () => {
+  const server = await serve(() => AWAY);
+  const primed = await Primed.open({ url: server.url, spoolBytes: 200 * KIB });
+  for (const id of ids(5)) expect(primed.monitor.log(large(id, 100 * KIB), TRAIN)).toBe(true);
+  await primed.until(() => primed.told('spool').length > 0);
+  const report = await primed.finish(0);
+  expect(report).toMatchObject({ counts: { admitted: 5, stored: 0 }, left: { records: 2 }, lost: 3 });
+  expect(primed.told('left')).toEqual([
+    expect.stringMatching(/^2 episodes are not confirmed by the service and kept in /),
+    '3 episodes are lost: the disk did not take them in time',
+  ]);
 });
 
 /** Logs more than there is room for while the service is away, which then comes back. */

@@ -37,3 +37,36 @@ test('a large episode takes many turns, and those behind it wait for theirs', as
   expect(turns() - before).toBeGreaterThan(4_000_000 / 16_384);
   expect(storedIds(server)).toEqual(['large', 'small']);
 });
+
+test('a call does not look into its episodes, kept or dropped: nothing is copied, measured or encoded in it', async () => {
+  let looks = 0;
+  const look = (): void => {
+    looks += 1;
+  };
+  /** Counts whoever looks at it. */
+  const watched = (id: string): object =>
+    new Proxy(episodeOf(id), {
+      get: (target, key) => {
+        look();
+        return Reflect.get(target, key);
+      },
+      ownKeys: (target) => {
+        look();
+        return Reflect.ownKeys(target);
+      },
+      getOwnPropertyDescriptor: (target, key) => {
+        look();
+        return Reflect.getOwnPropertyDescriptor(target, key);
+      },
+    });
+  const server = await serve();
+  const primed = await Primed.open({ url: server.url, maxQueuedRecords: 3, concurrency: 1 });
+  const { monitor } = primed;
+  expect(monitor.log(watched('a'), TRAIN)).toBe(true);
+  expect(monitor.log([watched('b'), watched('c')], TRAIN)).toBe(true);
+  expect(monitor.log(watched('dropped'), TRAIN)).toBe(false);
+  expect(looks).toBe(0);
+  expect(await primed.finish()).toMatchObject({ counts: { stored: 3, dropped: 1 } });
+  expect(looks).toBeGreaterThan(0);
+  expect(storedIds(server)).toEqual(['a', 'b', 'c']);
+});

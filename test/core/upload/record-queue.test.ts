@@ -187,6 +187,72 @@ describe('sizes that nobody knows yet', () => {
   });
 });
 
+describe('A57: records of 1 KB, then of 5 MB, into a budget of 100 MB', () => {
+  const BUDGET_BYTES = 100e6;
+  const WRITE_BYTES = 30 * 1024 * 1024;
+  type Sized = { readonly bytes: number };
+  const record = (bytes: number): Submitted<Sized> => ({ record: { bytes }, format: 'episode' });
+
+  /** Measures what is asked for until `most` writes are on their way, which nobody answers. */
+  function work(queue: RecordQueue<Sized>, most: number, writes: QueuedWrite<Sized>[]): void {
+    while (writes.length < most) {
+      const next = queue.next();
+      if (next === null) return;
+      if (next.kind === 'measure') queue.measured(next.record, next.record.record.bytes);
+      else writes.push(next.write);
+    }
+  }
+
+  function small(): RecordQueue<Sized> {
+    const queue = new RecordQueue<Sized>({ budgetBytes: BUDGET_BYTES, nowMs: () => 0, onWarning: () => {} });
+    for (let count = 0; count < 1000; count += 1) {
+      expect(queue.submit([record(1000)])).toBe(true);
+      const writes: QueuedWrite<Sized>[] = [];
+      work(queue, 1, writes);
+      for (const write of writes) queue.settle(write, { stored: write.records.length });
+    }
+    return queue;
+  }
+
+  test('measured as they come, they are dropped from twice the budget on, all others are counted', () => {
+    const queue = small();
+    const writes: QueuedWrite<Sized>[] = [];
+    let admitted = 0;
+    for (let count = 0; count < 1000; count += 1) {
+      if (queue.submit([record(5e6)])) admitted += 1;
+      work(queue, 100, writes);
+      expect(queue.snapshot().queuedBytes).toBeLessThanOrEqual(2 * BUDGET_BYTES);
+    }
+    expect(admitted).toBeGreaterThanOrEqual(BUDGET_BYTES / 5e6 - 1);
+    expect(queue.snapshot()).toMatchObject({ submitted: 2000, admitted: 1000 + admitted, dropped: 1000 - admitted });
+  });
+
+  test('in one burst all are admitted by the estimate: what is encoded of them at once is what is on its way, and one write', () => {
+    const queue = small();
+    for (let count = 0; count < 1000; count += 1) expect(queue.submit([record(5e6)])).toBe(true);
+    const slots = 4;
+    const writes: QueuedWrite<Sized>[] = [];
+    let encoded = 0;
+    let stored = 1000;
+    for (;;) {
+      const before = queue.snapshot().queuedRecords;
+      work(queue, slots, writes);
+      encoded = Math.max(
+        encoded,
+        writes.reduce((sum, { bytes }) => sum + bytes, 0),
+      );
+      const [first] = writes.splice(0, 1);
+      if (first === undefined) break;
+      queue.settle(first, { stored: first.records.length });
+      stored += first.records.length;
+      // Above its budget by now, it takes nothing more.
+      if (before > 100) expect(queue.submit([record(5e6)])).toBe(false);
+    }
+    expect(encoded).toBeLessThanOrEqual(slots * WRITE_BYTES);
+    expect([stored, queue.snapshot().stored, queue.snapshot().queuedBytes]).toEqual([2000, 2000, 0]);
+  });
+});
+
 describe('the end', () => {
   test('closed: nothing more is admitted, what waits is still to be sent, and then it is drained', () => {
     const { queue, warnings } = make();
