@@ -1,4 +1,4 @@
-/** Whole uploads over real sockets against a service that misbehaves: U2, U9, U10, U11, U14, R04, R05, R16, R20, R30, R35. */
+/** Whole uploads over real sockets against a service that misbehaves: U2, U9, U10, U11, U14, R04, R05, R16, R20, R27, R30, R35. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -255,6 +255,23 @@ test('R16: many large requests over a slow link all arrive, none of them sent tw
   const options = { compress: 'none', concurrency: 6, targetBytes: 12_000_000, progressTimeoutMs: 500 } as const;
   const result = await upload(server, text, options);
   expect(result).toMatchObject({ stopped: null, retries: 0, sent: { episodes: 6, requests: 6 } });
+  expect(storedText(server) === text).toBe(true);
+});
+
+test('R27: one request of many breaks off five times and then works: the others are not sent again, and it is as it was', async () => {
+  const attempts = new Map<string, number>();
+  const server = await startFaultyServer((_index, { headers }) => {
+    const key = String(headers['idempotency-key']);
+    const attempt = (attempts.get(key) ?? 0) + 1;
+    attempts.set(key, attempt);
+    const isThird = [...attempts.keys()].indexOf(key) === 2;
+    return isThird && attempt <= 5 ? { kind: 'reset', afterBytes: 300_000 * attempt } : undefined;
+  });
+  closers.push(server.close);
+  const text = episodes(8, 'x'.repeat(2_000_000));
+  const result = await upload(server, text, { compress: 'none', targetBytes: 2_000_000, maxAttempts: 6 });
+  expect(result).toMatchObject({ stopped: null, retries: 5, sent: { episodes: 8, requests: 13 } });
+  expect([...attempts.values()]).toEqual([1, 1, 6, 1, 1, 1, 1, 1]);
   expect(storedText(server) === text).toBe(true);
 });
 
