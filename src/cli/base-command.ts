@@ -8,6 +8,7 @@ import { boolean } from '@oclif/core/flags';
 import { withoutSecrets, writeDebugLog } from './debug-log.js';
 import { EXIT_DONE } from './exit-codes.js';
 import { describeFailure, type Failure, failureDocument, failureLines } from './failure.js';
+import { leaveNow } from './leave.js';
 import { Output } from './output.js';
 import { Interrupt } from './signals.js';
 
@@ -148,7 +149,7 @@ export abstract class PrlCommand extends Command {
   #openInterrupt(): Interrupt {
     return new Interrupt({
       announce: () => this.output.progress(`${this.savingNotice()}; a second signal leaves at once`),
-      leave: (status) => process.exit(status), // The contract: out within 200 ms, whatever still waits.
+      leave: leaveNow, // The contract: out within 200 ms, whatever still waits.
       nowMs: () => performance.now(),
       emitter: process,
     });

@@ -2,11 +2,14 @@
 import type { UploadProgress, UploadSnapshot } from '../core/snapshot.js';
 import type { Format } from './format.js';
 
-/** The first line, before anything is sent: what goes where (demands C7, P7). */
+/** The first line, before anything is sent: what goes where, and how much it is as far as that is known (demands C7, P7). */
 export function uploadIntro(snapshot: UploadSnapshot, format: Format): string {
   const runId = snapshot.runId === null ? 'the run its records name' : `run ${format.text(snapshot.runId)}`;
   const team = snapshot.team === null ? 'none' : format.text(snapshot.team);
-  return `uploading ${format.text(snapshot.run)} to ${format.text(snapshot.url)} as ${runId} (team ${team})`;
+  const where = `uploading ${format.text(snapshot.run)} to ${format.text(snapshot.url)} as ${runId} (team ${team})`;
+  const { bytes, chunks, estimatedEpisodes } = snapshot.plan;
+  const count = estimatedEpisodes === null ? '' : `about ${counted(estimatedEpisodes, 'episode', format)}, `;
+  return bytes === 0 ? where : `${where}: ${count}${format.size(bytes)} in ${counted(chunks, 'chunk', format)}`;
 }
 
 function counted(count: number, noun: string, format: Format): string {

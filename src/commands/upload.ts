@@ -22,6 +22,7 @@ import { showUpload } from '../cli/upload-screen.js';
 import type { PrlError } from '../core/errors.js';
 import { monotonicClock } from '../io/clock.js';
 import { type LocalService, startLocalService, usualDataDirectory } from '../io/local-service.js';
+import { within } from '../io/patience.js';
 import { peakMemoryBytes } from '../io/peak-memory.js';
 import { openRun } from '../io/run.js';
 import { awaitRun } from '../io/run-awaited.js';
@@ -29,6 +30,8 @@ import { nameRun, pathOfRun } from '../io/run-name.js';
 import type { Run } from '../io/run-types.js';
 import { RunUpload } from '../io/run-upload.js';
 import { findTarget, type UploadTarget } from '../io/upload-target.js';
+
+const ESTIMATE_PATIENCE_MS = 50;
 
 type UploadFlags = Interfaces.InferredFlags<typeof uploadFlags>;
 
@@ -237,6 +240,8 @@ export default class Upload extends PrlCommand {
 
   async #upload(upload: RunUpload, flags: UploadFlags, surroundings: () => Surroundings): Promise<Told> {
     const format = this.#format();
+    // A person is told within 200 ms, with or without a count (demand C7).
+    await within(ESTIMATE_PATIENCE_MS, upload.estimate());
     const endScreen = await showUpload({
       output: this.output,
       format,

@@ -3,6 +3,7 @@
  * unlinks while a run is read (R-CHK-5). What the file holds decides how it is read, never its name.
  */
 import { type FileHandle, open } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isZstd } from '../core/stream/zstd-frames.js';
 import { PlainChunk } from './chunk-plain.js';
 import { readSeekTable, SealedChunk, WalkedChunk } from './chunk-sealed.js';
@@ -12,6 +13,12 @@ import { systemErrorCode } from './run-fault.js';
 import type { ChunkFile, ChunkForm } from './run-types.js';
 
 const SEALED_SUFFIX = '.zst';
+
+/** No descriptor is left in this process, or on this machine. */
+const SHORTAGES = new Set(['EMFILE', 'ENFILE']);
+/** Three times as long in all as an idle connection is kept. */
+const MAX_WAITS = 120;
+const WAIT_MS = 100;
 
 /** What a file is, told by its first bytes; `uncompressedBytes` null when only reading tells. */
 export type ChunkShape = {
@@ -43,7 +50,7 @@ export async function openChunkFile(file: ChunkFile, signal?: AbortSignal): Prom
   if (file.form === 'stdin') {
     return { source: await openStdin(process.stdin, signal), dev: 0, ino: 0, sizeBytes: 0 };
   }
-  const handle = await openEitherForm(file.path);
+  const handle = await openEitherForm(file.path, signal);
   try {
     const { source, shape } = await inspect(handle, file.path);
     const { dev, ino, size: sizeBytes } = await handle.stat();
@@ -73,17 +80,29 @@ export function eitherForm(path: string): readonly string[] {
   return [path, other, path];
 }
 
-async function openEitherForm(path: string): Promise<FileHandle> {
+async function openEitherForm(path: string, signal: AbortSignal | undefined): Promise<FileHandle> {
   let failure: unknown;
   for (const candidate of eitherForm(path)) {
     try {
-      return await open(candidate, 'r');
+      return await openPatiently(candidate, signal);
     } catch (error) {
       failure ??= error;
       if (systemErrorCode(error) !== 'ENOENT') throw error;
     }
   }
   throw failure;
+}
+
+/** Waits while there is no descriptor: connections that nobody needs give theirs back after some seconds (U22). */
+async function openPatiently(path: string, signal: AbortSignal | undefined): Promise<FileHandle> {
+  for (let waits = 0; ; waits += 1) {
+    try {
+      return await open(path, 'r');
+    } catch (error) {
+      if (!SHORTAGES.has(systemErrorCode(error) ?? '') || waits >= MAX_WAITS) throw error;
+    }
+    await delay(WAIT_MS, undefined, signal === undefined ? {} : { signal });
+  }
 }
 
 async function inspect(

@@ -2,7 +2,7 @@
  * The file of a journal: opened with its torn end cut and its damage set aside, appended and made durable record by
  * record. A disk that fails suspends it, once and for all; it never stops whoever writes.
  */
-import { copyFile, type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { constants, copyFile, type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../core/errors.js';
 import {
@@ -57,12 +57,12 @@ export class JournalFile {
     }
   }
 
-  /** Goes on without a journal: the next run sends again what this one cannot remember, under the same keys (U21). */
+  /** Goes on without a journal (U21): what this run cannot remember the next one asks the service for (U4). */
   suspend(reason: string): void {
     this.#file?.close().catch(() => {}); // its disk has failed already; that is what is told
     this.#file = null;
     this.#pending = [];
-    this.#onNotice(`the journal is not kept (${reason}); a repeated upload will send everything again`);
+    this.#onNotice(`the journal is not kept (${reason}); a repeated upload has to ask the service what is stored`);
   }
 
   /** Waits for what is being written and lets the file go. */
@@ -77,10 +77,9 @@ export class JournalFile {
    * damage: that was checked record by record. There is a journal at every moment, whatever kills us.
    */
   async #setAside(path: string, bytes: Buffer, { validBytes, reason }: Decoded): Promise<void> {
-    const aside = `${path}.damaged-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
     const fresh = `${path}.new`;
     await writeFile(fresh, validBytes > 0 ? bytes.subarray(0, validBytes) : encodeHeader(crc32), { flush: true });
-    await copyFile(path, aside);
+    const aside = await copyAside(path);
     await rename(fresh, path);
     this.#onNotice(`the journal is damaged (${reason}); kept as ${aside}, a fresh one goes on from what was readable`);
   }
@@ -95,6 +94,20 @@ export class JournalFile {
       this.suspend(messageOf(error));
     } finally {
       this.#writing = null;
+    }
+  }
+}
+
+/** Keeps a copy under a name that nobody has: a clock that was set back comes to the same moment again (U25). */
+async function copyAside(path: string): Promise<string> {
+  const stem = `${path}.damaged-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
+  for (let count = 1; ; count += 1) {
+    const aside = count === 1 ? stem : `${stem}-${count}`;
+    try {
+      await copyFile(path, aside, constants.COPYFILE_EXCL);
+      return aside;
+    } catch (error) {
+      if (systemErrorCode(error) !== 'EEXIST') throw error;
     }
   }
 }

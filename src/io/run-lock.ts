@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { link, readdir, readFile, stat, unlink, writeFile } from 'node:fs/promises';
-import { hostname } from 'node:os';
+import { hostname, uptime } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PrlError } from '../core/errors.js';
@@ -21,6 +21,8 @@ type Owner = {
   /** Start of the process in clock ticks since boot, as in /proc. */
   readonly processStart: string | null;
   readonly lockedAtMs: number;
+  /** The same in seconds since boot, which no jump of the clock changes (U25); absent in locks of an older prl. */
+  readonly lockedAtUptimeSeconds?: number;
   /** Tells this lock from another of the same process. */
   readonly token: string;
 };
@@ -60,7 +62,8 @@ export async function lockFile(path: string, what: string): Promise<RunLock | nu
     const text = await readFile(path, 'utf8').catch(() => null); // released meanwhile: the next round takes it
     if (text === null) continue;
     const owner = parseOwner(text);
-    if (owner !== null && (await isAlive(owner, self))) throw lockedBy(owner, path, what);
+    if (owner !== null && (await isAlive(owner, self)))
+      throw lockedBy(owner, { path, what, ageSeconds: ageOf(owner, self) });
     await breakLock(path, text, self);
   }
   throw new PrlError('PRL_ERR_LOCKED', `the lock ${path} changes hands faster than it can be taken`);
@@ -131,6 +134,7 @@ async function describeSelf(): Promise<Owner> {
     bootId: await bootId(),
     processStart: await processStart(process.pid),
     lockedAtMs: Date.now(),
+    lockedAtUptimeSeconds: uptime(),
     token: randomBytes(8).toString('hex'),
   };
 }
@@ -187,8 +191,17 @@ function parseOwner(text: string): Owner | null {
   }
 }
 
-function lockedBy(owner: Owner, path: string, what: string): PrlError {
-  const ageSeconds = Math.max(0, Math.round((Date.now() - owner.lockedAtMs) / 1000));
+/** Seconds, by the clock of the boot that both share; of another machine only its own wall clock is known. */
+function ageOf(owner: Owner, self: Owner): number {
+  const isSameBoot = owner.host === self.host && owner.bootId !== null && owner.bootId === self.bootId;
+  const isTimed = isSameBoot && typeof owner.lockedAtUptimeSeconds === 'number';
+  const seconds = isTimed ? uptime() - (owner.lockedAtUptimeSeconds ?? 0) : (Date.now() - owner.lockedAtMs) / 1000;
+  return Math.max(0, Math.round(seconds));
+}
+
+type LockedBy = { readonly path: string; readonly what: string; readonly ageSeconds: number };
+
+function lockedBy(owner: Owner, { path, what, ageSeconds }: LockedBy): PrlError {
   return new PrlError(
     'PRL_ERR_LOCKED',
     `another prl owns ${what}: pid ${owner.pid} on ${owner.host}, for ${ageSeconds} s`,

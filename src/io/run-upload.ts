@@ -154,7 +154,7 @@ export class RunUpload {
     const leaving = new AbortController();
     const most = Math.min(concurrency === 'adaptive' ? MAX_ADAPTIVE_CONCURRENCY : concurrency, spareDescriptors());
     const sender = createSender(access, most);
-    void this.#estimate();
+    void this.estimate();
     try {
       const verification = this.#verification;
       const state = places === null ? null : { places, readsOnly: false };
@@ -291,10 +291,10 @@ export class RunUpload {
     return this.#prepared;
   }
 
-  /** For the eyes of a person only, so nothing waits for it. */
-  async #estimate(): Promise<void> {
+  /** About how many episodes there are, where an index tells: for the eyes of a person, before anything is sent (P7). */
+  async estimate(): Promise<void> {
     const { indexPath } = this.#options.run;
-    if (indexPath !== null) this.#indexRows = await estimateRows(indexPath);
+    if (indexPath !== null) this.#indexRows ??= await estimateRows(indexPath);
   }
 
   async #readBack(signal: AbortSignal): Promise<VerifyResult | null> {

@@ -172,7 +172,8 @@ export class UploadSource {
         continue;
       }
       const summary = event.type === 'file' ? event.summary : null;
-      if (last !== null && summary?.openLineOffset !== last.offset) {
+      // A mark at its beginning may stand before what is damaged.
+      if (last !== null && last.offset < (summary?.openLineOffset ?? Number.POSITIVE_INFINITY)) {
         await this.#note(last);
         last = null;
       }
@@ -180,7 +181,7 @@ export class UploadSource {
       if (event.type === 'record') yield event.record;
       // Beside settled bytes only a part of its line is read again, which may look torn.
       else if (event.type === 'damage' && this.#options.tally.knowsDamage(event.damage)) continue;
-      else if (event.type === 'damage' && !event.damage.recovered) last = event.damage;
+      else if (event.type === 'damage' && this.#mayBeOpen(event.damage)) last = event.damage;
       else if (event.type === 'damage') await this.#note(event.damage);
       else if (event.summary !== null) {
         await this.#closeFile(event.file, last);
@@ -201,6 +202,11 @@ export class UploadSource {
       tally.forget(one);
       await journal?.forget(one, reason);
     }
+  }
+
+  /** Whether this may be a line that is still being written. Who follows a file is told of such a line as its end only. */
+  #mayBeOpen({ kind, recovered }: Damage): boolean {
+    return !recovered && (this.#options.backlog === null || kind === 'torn' || kind === 'nul');
   }
 
   async #note(damage: Damage): Promise<void> {

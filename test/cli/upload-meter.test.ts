@@ -157,9 +157,14 @@ describe('plain lines', () => {
     expect(sending.includes('waiting for new')).toBe(false);
   });
 
-  test('the first line says what goes where', () => {
-    expect(uploadIntro(snapshotWith({ run: 'a\nb', team: null }), format)).toBe(
-      'uploading a\\nb to http://127.0.0.1:8787 as run rl-7f3a (team none)',
-    );
+  test('the first line says what goes where, and how much (P7)', () => {
+    const plan = { episodes: null, estimatedEpisodes: 2000, bytes: 5 * MIB, chunks: 1, growing: 0 };
+    const where = 'uploading a\\nb to http://127.0.0.1:8787 as run rl-7f3a (team none)';
+    const intro = (change: Partial<UploadSnapshot['plan']>): string =>
+      uploadIntro(snapshotWith({ run: 'a\nb', team: null, plan: { ...plan, ...change } }), format);
+    expect(intro({})).toBe(`${where}: about 2,000 episodes, 5 MiB in 1 chunk`);
+    expect(intro({ estimatedEpisodes: null, chunks: 3 })).toBe(`${where}: 5 MiB in 3 chunks`);
+    // Of standard input, and of a run that is yet to come, nothing is known.
+    expect(intro({ estimatedEpisodes: null, bytes: 0 })).toBe(where);
   });
 });

@@ -219,12 +219,10 @@ class BrokenChunk {
     return this.#source.next();
   }
 
-  /** The beginning of a line; it ends between two characters, since half a character would be damage of its own. */
+  /** The beginning of a line, which may end inside a character. */
   cutLine(share: number): Buffer {
     const line = this.line();
-    let at = Math.floor(line.length * share);
-    while (((line[at] as number) & 0xc0) === 0x80) at += 1;
-    return Buffer.from(line.subarray(0, at));
+    return Buffer.from(line.subarray(0, Math.floor(line.length * share)));
   }
 
   /** A line whose bytes behind the first `after` are others. */

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Destination } from '../../src/core/upload/journal-format.js';
 import type { BatchRange, RejectedLine } from '../../src/core/upload/types.js';
 import { destinationKey, type Journal, openJournal } from '../../src/io/journal.js';
@@ -202,6 +202,22 @@ describe('damage (U5)', () => {
     expect(aside).toHaveLength(1);
     expect(readFileSync(join(folder, aside[0] ?? '')).equals(damaged)).toBe(true);
     expect(journal.committed.episodes).toBeGreaterThan(0);
+  });
+
+  test('U25: two that were damaged at one moment, as clocks that are set back tell it, are both kept', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    for (const diary of ['monday', 'tuesday', 'wednesday']) {
+      writeFileSync(file(), diary);
+      await (await reopen()).close();
+    }
+    const aside = readdirSync(folder).filter((name) => name.startsWith('journal.damaged-'));
+    expect(aside.map((name) => readFileSync(join(folder, name), 'utf8')).sort()).toEqual([
+      'monday',
+      'tuesday',
+      'wednesday',
+    ]);
+    expect(notices).toHaveLength(3);
   });
 
   test('another file of that name is set aside, not overwritten', async () => {

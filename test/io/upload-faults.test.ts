@@ -1,4 +1,4 @@
-/** Whole uploads over real sockets against a service that misbehaves: U2, U9, U10, U11, U14, R04, R05, R16, R20, R30, R35. */
+/** Whole uploads over real sockets against a service that misbehaves: U2, U9, U10, U11, U14, R04, R05, R16, R20, R27, R30, R35. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -270,6 +270,23 @@ test('R16: sixteen large requests that share a slow link take longer than the pa
   expect(result).toMatchObject({ stopped: null, retries: 0, sent: { episodes: 16, requests: 16 } });
   expect(performance.now() - startedMs).toBeGreaterThan(4_000);
   expect(server.peakOpen()).toBe(16);
+  expect(storedText(server) === text).toBe(true);
+});
+
+test('R27: one request of many breaks off five times and then works: the others are not sent again, and it is as it was', async () => {
+  const attempts = new Map<string, number>();
+  const server = await startFaultyServer((_index, { headers }) => {
+    const key = String(headers['idempotency-key']);
+    const attempt = (attempts.get(key) ?? 0) + 1;
+    attempts.set(key, attempt);
+    const isThird = [...attempts.keys()].indexOf(key) === 2;
+    return isThird && attempt <= 5 ? { kind: 'reset', afterBytes: 300_000 * attempt } : undefined;
+  });
+  closers.push(server.close);
+  const text = episodes(8, 'x'.repeat(2_000_000));
+  const result = await upload(server, text, { compress: 'none', targetBytes: 2_000_000, maxAttempts: 6 });
+  expect(result).toMatchObject({ stopped: null, retries: 5, sent: { episodes: 8, requests: 13 } });
+  expect([...attempts.values()]).toEqual([1, 1, 6, 1, 1, 1, 1, 1]);
   expect(storedText(server) === text).toBe(true);
 });
 
