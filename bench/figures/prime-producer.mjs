@@ -17,6 +17,7 @@ const monitor = await PrimeMonitor.open({
   run: { id: 'bench' },
   environment: { PRL_STATE_DIR: state },
   budgetBytes,
+  uploadBudgetBytes: budgetBytes,
 });
 const calls = [];
 /** As every episode has ids of its own; what it holds is shared. */

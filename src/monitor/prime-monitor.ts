@@ -151,12 +151,13 @@ export class PrimeMonitor {
   }
 
   #startProcess(leftUpTo: StreamEnd | null): void {
-    const { access, serviceName, concurrency, batchBytes, budgetBytes, compress, lingerMs } = this.#settings;
+    const { access, serviceName, concurrency, batchBytes, uploadBudgetBytes, compress, lingerMs } = this.#settings;
     const { environment, namedRunId, file, childUrl, nowMs, onNotice } = this.#settings;
     this.#process = new UploadProcess({
       job: {
         path: this.#source.directory,
-        ...{ access, serviceName, concurrency, budgetBytes, compress, lingerMs, leftUpTo },
+        ...{ access, serviceName, concurrency, compress, lingerMs, leftUpTo },
+        budgetBytes: uploadBudgetBytes,
         fallbackRunId: typeof file === 'string' ? namedRunId : null,
         targetBytes: batchBytes,
         environment: placesOf(environment),

@@ -7,6 +7,7 @@ import type { Pace } from '../core/encode/types.js';
 import { type Environment, stateDirectory } from '../core/environment.js';
 import { normalizeBaseUrl } from '../core/upload/base-url.js';
 import { DEFAULT_BUDGET_BYTES, DEFAULT_TARGET_BATCH_BYTES, MAX_BATCH_BYTES } from '../core/upload/limits.js';
+import { RECORD_QUEUE_DEFAULTS } from '../core/upload/record-queue.js';
 import { resolveConfig } from '../io/config.js';
 import type { Compression } from '../io/pack.js';
 import { packageVersion } from '../io/package-version.js';
@@ -37,8 +38,10 @@ export type PrimeMonitorOptions = {
   readonly spoolDirectory?: string;
   /** Most bytes on that disk; default none but the disk's own. */
   readonly spoolBytes?: number;
-  /** Bytes of episodes in memory, as they will be encoded, and as much again in the process that uploads. */
+  /** Bytes of episodes that wait for the disk, as they will be encoded. They are the producer's objects until then. */
   readonly budgetBytes?: number;
+  /** Bytes that the process which uploads holds in memory: lines and bodies that are read, wait, or are in flight. */
+  readonly uploadBudgetBytes?: number;
   /** Episodes in memory. A call with more of them is dropped whole: it is its producer's to cut. */
   readonly maxQueuedRecords?: number;
   /** Uncompressed bytes of a request. */
@@ -75,8 +78,9 @@ export type PrimeMonitorOptions = {
 
 export const PRIME_MONITOR_DEFAULTS = {
   spoolBytes: Number.POSITIVE_INFINITY,
-  budgetBytes: DEFAULT_BUDGET_BYTES,
-  maxQueuedRecords: 65_536,
+  budgetBytes: RECORD_QUEUE_DEFAULTS.budgetBytes,
+  uploadBudgetBytes: DEFAULT_BUDGET_BYTES,
+  maxQueuedRecords: RECORD_QUEUE_DEFAULTS.maxRecords,
   batchBytes: DEFAULT_TARGET_BATCH_BYTES,
   concurrency: 'adaptive',
   compress: 'gzip',
@@ -159,8 +163,10 @@ async function accessOf(
 }
 
 function refuseOutOfRange(settings: Required<Pick<PrimeMonitorOptions, keyof typeof PRIME_MONITOR_DEFAULTS>>): void {
-  const { budgetBytes, maxQueuedRecords, batchBytes, spoolBytes, lingerMs, finishTimeoutMs, concurrency } = settings;
+  const { budgetBytes, uploadBudgetBytes, maxQueuedRecords, batchBytes, spoolBytes } = settings;
+  const { lingerMs, finishTimeoutMs, concurrency } = settings;
   refuseOutside('budgetBytes', budgetBytes, 1, Number.MAX_SAFE_INTEGER);
+  refuseOutside('uploadBudgetBytes', uploadBudgetBytes, 1, Number.MAX_SAFE_INTEGER);
   refuseOutside('maxQueuedRecords', maxQueuedRecords, 1, Number.MAX_SAFE_INTEGER);
   refuseOutside('batchBytes', batchBytes, 1, MAX_BATCH_BYTES);
   if (spoolBytes !== Number.POSITIVE_INFINITY) refuseOutside('spoolBytes', spoolBytes, 1, Number.MAX_SAFE_INTEGER);

@@ -5,10 +5,10 @@ import { watchChild } from '../helpers/child.js';
 import { serve, storedIds } from '../helpers/primed.js';
 import { tempFolder } from '../helpers/temp-folder.js';
 
-/** Two episodes with room for one, and a handler that fails each time; what it throws comes where such errors come. */
+/** Two episodes with room for one, and a handler that fails each time; what it throws is a warning, and ends nobody. */
 const PRODUCER = `
 import { PrimeMonitor } from './dist/index.js';
-process.on('uncaughtException', ({ message }) => console.log('uncaught', message));
+process.on('warning', ({ name, message }) => console.log(name, message));
 const [url, state] = process.argv.slice(1);
 const monitor = await PrimeMonitor.open({
   access: { url, apiKey: 'key' },
@@ -32,7 +32,7 @@ test('a handler of notices that throws', async () => {
   const { status, stdout } = await watchChild(child).ended;
   expect({ status, lines: stdout.trim().split('\n') }).toEqual({
     status: 0,
-    lines: ['logged true', 'logged false', 'uncaught dropped', 'counts 1 1'],
+    lines: ['logged true', 'logged false', 'PrlWarning a handler of notices threw: dropped', 'counts 1 1'],
   });
   expect(storedIds(server)).toEqual(['one']);
 });

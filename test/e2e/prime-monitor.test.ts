@@ -137,7 +137,7 @@ describe('a service that stands still', () => {
     service.kill('SIGSTOP');
     // 120 MiB through a budget of 16 MiB.
     const budgetBytes = 16 * MIB;
-    const options = { budgetBytes, compress: 'none', batchBytes: 4 * MIB };
+    const options = { budgetBytes, uploadBudgetBytes: budgetBytes, compress: 'none', batchBytes: 4 * MIB };
     const producer = start({ count: 240, bytes: MIB / 2, pauseMs: 10, end: 'stay', options });
     const logged = await producer.logged();
     expect(logged).toMatchObject({ submitted: 240, dropped: 0, stored: 0, queuedRecords: 0 });
