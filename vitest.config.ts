@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     disableConsoleIntercept: true,
+    // Most of the time is waiting for processes and for what a demand makes us wait: a worker for each core, and not one less.
+    maxWorkers: '100%',
     projects: [
       {
         extends: true,

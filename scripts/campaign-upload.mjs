@@ -3,7 +3,7 @@
  * answers, declines, resets and is killed itself, of runs that grow meanwhile; in the end the service holds each line
  * once. Explained in docs/campaigns.md. Ends with status 1 when a trial did not come out right.
  *
- *   npm run build && npm run test:campaign [-- --runs 200] [--seed 1] [--jobs 2] [--folder DIR] [--keep] [--prl FILE]
+ *   npm run build && npm run test:campaign [-- --runs 200] [--seed 1] [--kills 4] [--jobs 2] [--folder DIR] [--keep] [--prl FILE]
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,6 +16,7 @@ const { values } = parseArgs({
   options: {
     runs: { type: 'string', default: '200' },
     seed: { type: 'string', default: '1' },
+    kills: { type: 'string', default: '4' },
     jobs: { type: 'string', default: '2' },
     folder: { type: 'string', default: tmpdir() },
     keep: { type: 'boolean', default: false },
@@ -31,7 +32,7 @@ const failed = [];
 async function tryOne(seed) {
   const own = join(folder, String(seed));
   mkdirSync(own);
-  const trial = new Trial({ seed, prl: values.prl, folder: own });
+  const trial = new Trial({ seed, mostKills: Number(values.kills), prl: values.prl, folder: own });
   const startedMs = performance.now();
   try {
     await trial.run();

@@ -40,6 +40,7 @@ const STUCK_MS = 90_000;
 
 export class Trial {
   #random;
+  #mostKills;
   #prl;
   #folder;
   #runId;
@@ -51,7 +52,8 @@ export class Trial {
   log = [];
   counts = { uploads: 0, kills: 0, gaveUp: 0, restarts: 0, resets: 0, episodes: 0, spoiled: 0 };
 
-  constructor({ seed, prl, folder }) {
+  constructor({ seed, mostKills, prl, folder }) {
+    this.#mostKills = mostKills;
     this.#random = seededRandom(seed);
     this.#prl = prl;
     this.#folder = folder;
@@ -78,7 +80,7 @@ export class Trial {
     });
     await this.#service.start();
     try {
-      const kills = 1 + Math.floor(this.#random() * 4);
+      const kills = 1 + Math.floor(this.#random() * this.#mostKills);
       for (let round = 0; round < kills; round += 1) {
         await Promise.all([this.#killedUpload(), has('restarts') ? this.#restart() : null]);
         this.#change();

@@ -27,7 +27,8 @@ function phaseCount(progress: UploadProgress, format: Format): string {
         : `${plan.episodes === null ? 'about ' : ''}${counted(known, 'episode', format)}`;
     return `${total} in ${counted(plan.chunks, 'chunk', format)}`;
   }
-  if (phase === 'verify' && verify !== null) {
+  // Behind the last of them things are closed; nobody is told that the upload is where it was before.
+  if (verify !== null && (phase === 'verify' || (phase === 'done' && verify.done > 0))) {
     return `verified ${format.count(verify.done)}/${format.count(verify.total)} episodes`;
   }
   const done = sent.episodes + already.episodes;

@@ -47,7 +47,12 @@ export class WindowPacker {
 
   #compress(bytes: Buffer, level: number, isLast: boolean): Uint8Array<ArrayBuffer> {
     const dictionary = this.#dictionary;
-    const options = { level, memLevel: MEM_LEVEL, chunkSize: CHUNK_BYTES, ...(dictionary === null ? {} : { dictionary }) };
+    const options = {
+      level,
+      memLevel: MEM_LEVEL,
+      chunkSize: CHUNK_BYTES,
+      ...(dictionary === null ? {} : { dictionary }),
+    };
     const finishFlush = isLast ? constants.Z_FINISH : constants.Z_SYNC_FLUSH;
     const deflated = deflateRawSync(bytes, { ...options, finishFlush });
     this.#crc = crc32(bytes, this.#crc);

@@ -1,6 +1,5 @@
 /** Makes the trouble that `faults.ts` names. What is random comes from a seed, so a trial can be run again. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BandwidthLimit } from '../core/upload/bandwidth.js';
 import type { Faults } from './faults.js';
 import { Refusal } from './refusal.js';
 
@@ -11,21 +10,22 @@ const ERRORS: readonly (() => Refusal)[] = [
   () => new Refusal(502, null, 'Bad Gateway (--fault errors)'),
 ];
 
+/** What the simulated link makes up for at most. */
+const MOST_ARREARS_MS = 100;
+
 /** One per service. Waits end early when the service closes. */
 export class FaultInjector {
   readonly #faults: Faults;
   readonly #random: () => number;
   readonly #closing: AbortSignal;
-  readonly #link: BandwidthLimit | null;
   #windowFromMs: number | null = null;
   #declined = 0;
+  #linkFreeAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(faults: Faults, seed: number, closing: AbortSignal) {
     this.#faults = faults;
     this.#random = randomFrom(seed);
     this.#closing = closing;
-    const rate = faults.bandwidthBytesPerSecond;
-    this.#link = rate === 0 ? null : new BandwidthLimit(rate);
   }
 
   /** Begins the span of `storm` and `stall` anew, from now. */
@@ -69,8 +69,13 @@ export class FaultInjector {
    * 100 ms, it makes up for: a real link fills the buffers of the system meanwhile.
    */
   async pass(bytes: number): Promise<void> {
-    const waitMs = this.#link?.take(bytes, performance.now()) ?? 0;
-    if (waitMs > 0) await this.#wait(waitMs);
+    const rate = this.#faults.bandwidthBytesPerSecond;
+    if (rate === 0) return;
+    const nowMs = performance.now();
+    this.#linkFreeAtMs = Math.max(nowMs - MOST_ARREARS_MS, this.#linkFreeAtMs) + (bytes / rate) * 1000;
+    const waitMs = this.#linkFreeAtMs - nowMs;
+    // Timers are good to a millisecond: shorter waits are owed and add up in `linkFreeAtMs`.
+    if (waitMs >= 1) await this.#wait(waitMs);
   }
 
   #leftMs(spanMs: number): number {

@@ -139,7 +139,9 @@ describe('plain lines', () => {
       uploadLine({ ...snapshotWith({ plan: { ...planning.plan, estimatedEpisodes } }), ...derived }, format);
     expect(sending(2000)).toContain('  614/~2,000 episodes');
     expect(sending(null)).toContain('  614 episodes');
-    expect(uploadLine({ ...verifying, ...derived }, format)).toContain('verified 7/1,000 episodes');
+    for (const phase of ['verify', 'done'] as const) {
+      expect(uploadLine({ ...verifying, phase, ...derived }, format)).toContain('verified 7/1,000 episodes');
+    }
     expect(uploadLine({ ...snapshotWith({ leftOut: 60 }), ...derived }, format)).toContain('  left out 60  rejected ');
   });
 

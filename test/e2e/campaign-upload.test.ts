@@ -24,10 +24,10 @@ test.skipIf(!HAS_STRACE)(
     timeout: 400_000,
   },
   () => {
-    const { status, stdout, stderr, left } = campaign('--runs', '20', '--seed', '1001');
+    const { status, stdout, stderr, left } = campaign('--runs', '20', '--seed', '1001', '--kills', '2');
     expect({ status, stderr, left }, stdout).toEqual({ status: 0, stderr: '', left: [] });
     const [, killed] = /(\d+) of them killed/.exec(stdout) ?? [];
-    expect(Number(killed)).toBeGreaterThanOrEqual(20);
+    expect(Number(killed)).toBeGreaterThanOrEqual(10);
     expect(stdout).toMatch(/; 0 runs came out wrong\n$/);
   },
 );

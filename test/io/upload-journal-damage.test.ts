@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type EmbeddedService, startEmbedded } from '../helpers/embedded-service.js';
+import { CALL_STRIDE } from '../helpers/every-call.js';
 import { seededRandom } from '../helpers/generated-run.js';
 import { uploadRun } from '../helpers/run-upload.js';
 import { tempFolder, writeTree } from '../helpers/temp-folder.js';
@@ -73,10 +74,10 @@ function takeAside(): string[] {
 }
 
 describe('the journal of two episodes and a torn line', () => {
-  test('with each byte flipped', { timeout: 120_000 }, async () => {
+  test('with a byte flipped, one after the other', { timeout: 120_000 }, async () => {
     const whole = await finish(2);
     const random = seededRandom(1);
-    for (let at = 0; at < whole.length; at += 1) {
+    for (let at = 0; at < whole.length; at += CALL_STRIDE) {
       const damaged = Buffer.from(whole);
       damaged[at] = (damaged[at] as number) ^ (1 << Math.floor(random() * 8));
       writeFileSync(journal(), damaged);
