@@ -87,13 +87,13 @@ class PackThread {
   #lost: LostThread | null = null;
 
   constructor(url: URL) {
-    // Not with the options of the process: of a script given by --eval, some are refused for a file.
     const workerData: PackWindows = Array.from(
       { length: PACK_WINDOWS },
       () => new SharedArrayBuffer(PACK_WINDOW_BYTES),
     );
     this.#windows = workerData.map((memory) => new Uint8Array(memory));
     this.#free = [...this.#windows.keys()];
+    // Not with the options of the process: of a script given by --eval, some are refused for a file.
     this.#worker = new Worker(url, { workerData, execArgv: [] });
     this.#worker.on('message', (answer: PackAnswer) => this.#take(answer));
     this.#worker.on('error', (error) => this.#lose(String(error)));

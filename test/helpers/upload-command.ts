@@ -53,17 +53,20 @@ export function copyOfRun(name: string, folder: string): string {
   return target;
 }
 
-/** Digest over every file below a folder, names included; `monitors/prl`, prl's own place in a run, is left out. */
+/**
+ * Every file below a folder, one a line: name, time of its last change, digest. `monitors/prl`, prl's own place in a run, is
+ * left out. Two of them are compared, and a difference tells which file it is.
+ */
 export function treeDigest(root: string): string {
-  const hash = createHash('sha256');
+  const listing: string[] = [];
   for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {
     if (name.startsWith('monitors/prl') || isOnlyPrls(root, name)) continue;
     const path = join(root, name);
     const stats = lstatSync(path);
-    hash.update(`${name}\0${stats.isFile() ? `${stats.mtimeMs}` : ''}\0`);
-    if (stats.isFile()) hash.update(readFileSync(path));
+    const digest = stats.isFile() ? createHash('sha256').update(readFileSync(path)).digest('hex') : '';
+    listing.push(stats.isFile() ? `${name} ${stats.mtimeMs} ${digest}` : name);
   }
-  return hash.digest('hex');
+  return listing.join('\n');
 }
 
 /** A `monitors` folder that is there for the journal alone. */
