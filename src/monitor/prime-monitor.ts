@@ -17,7 +17,7 @@ import { countsOf, episodesAre, leftOvers, reportOf, WERE } from './prime-report
 import { type PrimeMonitorOptions, type PrimeSettings, primeSettingsOf } from './prime-settings.js';
 import type { PrimeSource } from './prime-source.js';
 import type { FinishReport, PrimeCounts, PrimeSnapshot, PrimeState } from './prime-types.js';
-import { SpoolSource } from './spool-source.js';
+import { SpoolSource, WARM_CALLS } from './spool-source.js';
 
 /** How long memory may take to the disk when time is over: while its uploads end, and after that at least. */
 const SAVE_MS = 3_000;
@@ -64,7 +64,8 @@ export class PrimeMonitor {
   static async open(options: PrimeMonitorOptions = {}): Promise<PrimeMonitor> {
     const monitor = new PrimeMonitor(await primeSettingsOf(options));
     await monitor.#source.open((leftUpTo) => monitor.#startProcess(leftUpTo));
-    monitor.log([], { kind: 'train', step: 0 }); // so that the first call finds it compiled (R-Q-1)
+    // So that the first calls find it compiled (R-Q-1).
+    for (let call = 0; call < WARM_CALLS; call += 1) monitor.log([], { kind: 'train', step: call });
     return monitor;
   }
 
