@@ -147,7 +147,7 @@ async function measure(name) {
 }
 
 function print(name, { logged, loggedMs, memory, report }) {
-  const { medianMs, p99Ms, longestMs, dropped, spoolBytes } = logged;
+  const { medianMs, p99Ms, longestMs, beside, dropped, spoolBytes } = logged;
   const { stored, unsent, unknown } = report.counts;
   if (stored + unsent + unknown + dropped !== episodes) throw new Error(JSON.stringify(report));
   const allowed = budgetBytes + BESIDE_BUDGET_BYTES;
@@ -157,7 +157,8 @@ function print(name, { logged, loggedMs, memory, report }) {
     `${name.padEnd(8)} ${episodes} episodes, ${burst} a turn, on the disk in ${(loggedMs / 1e3).toFixed(1)} s (${mib(spoolBytes)} of them there by then); ` +
       `${stored} stored, ${unsent + unknown} left, ${dropped} dropped\n` +
       `         log(): median ${medianMs.toFixed(4)} ms, p99 ${p99Ms.toFixed(4)} (${P99_MS} ${verdict(p99Ms <= P99_MS)}), ` +
-      `longest ${longestMs.toFixed(4)} (${LONGEST_MS} ${verdict(longestMs <= LONGEST_MS)})\n` +
+      `longest ${longestMs.toFixed(4)} (${LONGEST_MS} ${verdict(longestMs <= LONGEST_MS)}); an empty function at the same moments: ` +
+      `p99 ${beside.p99Ms.toFixed(4)}, longest ${beside.longestMs.toFixed(4)}\n` +
       `         peak of the producer ${mib(memory.producerPeak)}, of its uploads ${mib(memory.childPeak)}; allowed ${mib(allowed)}: ` +
       `${verdict(memory.producerPeak <= allowed && memory.childPeak <= allowed)}; at the end ${mib(memory.producerLast)} and ` +
       `${mib(memory.childLast)}, ${memory.samples} looks in ${(Math.max(durationMs, loggedMs) / 1e3).toFixed(0)} s`,
