@@ -50,7 +50,7 @@ describe.skipIf(judge.missing !== null)(`prl upload, read by the SDK (${judge.mi
       const service: EmbeddedService = await startEmbedded();
       try {
         const root = join(folder, `${name}-${flags.length}`);
-        cpSync(join('fixtures/runs', name), root, { recursive: true });
+        cpSync(join('fixtures/runs', name), root, { recursive: true, verbatimSymlinks: true });
         const chunks = (await ask('reading.py', { kind: 'lines', chunks: RUNS[name]?.(root) })) as string[][];
         const lines = chunks.flat().map((line) => Buffer.from(line, 'base64').toString('utf8'));
         const { stdout, status } = await prl(

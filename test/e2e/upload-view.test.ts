@@ -40,7 +40,7 @@ afterAll(async () => {
 
 beforeEach(() => {
   rmSync(path.join(folder, 'run'), { recursive: true, force: true });
-  cpSync('fixtures/runs/verifiers-eval', path.join(folder, 'run'), { recursive: true });
+  cpSync('fixtures/runs/verifiers-eval', path.join(folder, 'run'), { recursive: true, verbatimSymlinks: true });
 });
 
 type Options = Omit<Partial<TerminalJob>, 'command' | 'env'> & {

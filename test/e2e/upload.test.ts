@@ -177,7 +177,7 @@ const BAD_INPUTS: Readonly<Record<string, { make: (folder: string) => string; ou
   },
   'v0 results': {
     make: (folder) => {
-      cpSync('fixtures/runs/v0-results', folder, { recursive: true });
+      cpSync('fixtures/runs/v0-results', folder, { recursive: true, verbatimSymlinks: true });
       return folder;
     },
     outcome: { status: 2, error: 'v0 results' },

@@ -11,7 +11,7 @@ import type { Ended } from './child.js';
 
 /** A copy of a fixture whose files nobody has touched for long, as a run that ended is found. */
 export function agedCopy(source: string, target: string): string {
-  cpSync(source, target, { recursive: true });
+  cpSync(source, target, { recursive: true, verbatimSymlinks: true });
   age(target);
   return target;
 }

@@ -49,7 +49,7 @@ export function documentOf({ stdout, stderr }: Ended): UploadDocument {
 /** A copy of a real run that may be written into. */
 export function copyOfRun(name: string, folder: string): string {
   const target = join(folder, name);
-  cpSync(join('fixtures/runs', name), target, { recursive: true });
+  cpSync(join('fixtures/runs', name), target, { recursive: true, verbatimSymlinks: true });
   return target;
 }
 

@@ -110,7 +110,7 @@ describe('a stream', () => {
     expect(followed).toMatchObject({ sent: { episodes: 40 }, interrupted: false, stopped: null });
     expect(followed.sent.requests).toBeGreaterThan(3);
     const copy = join(tempFolder(), 'run');
-    cpSync(join(root, STREAM), join(copy, STREAM), { recursive: true });
+    cpSync(join(root, STREAM), join(copy, STREAM), { recursive: true, verbatimSymlinks: true });
     // The service of the first one would list what it has, and get nothing.
     const other = await startEmbedded();
     onTestFinished(() => other.close());
