@@ -11,7 +11,7 @@ import type { FileMonitor } from '../../src/monitor/file-monitor.js';
 import type { Fault, FaultyServer } from '../helpers/faulty-server.js';
 import { seededRandom } from '../helpers/generated-run.js';
 import { episodeOf, idsOf, openMonitor } from '../helpers/monitored-run.js';
-import { childrenBy, LOSING, PASSING, REFUSING } from '../helpers/prime-lives.js';
+import { childrenBy, LOSING, liveRandomly, PASSING, REFUSING } from '../helpers/prime-lives.js';
 import { expectAccount, Primed, serve, storedIds } from '../helpers/primed.js';
 import { tempFolder } from '../helpers/temp-folder.js';
 
@@ -113,11 +113,8 @@ class Life {
 async function liveThrough(seed: number): Promise<void> {
   const run = new FollowedRun(seed);
   const server = await serve(() => run.fault ?? REFUSING);
-  for (let lives = 0; lives < LIVES; lives += 1) {
-    const life = await Life.begin(run, server);
-    for (let steps = 0; steps < STEPS; steps += 1) await life.step();
-    await life.end(run.pick([0, 30, 300]));
-  }
+  const pickMs = (choices: readonly number[]): number => run.pick(choices);
+  await liveRandomly(() => Life.begin(run, server), { lives: LIVES, steps: STEPS, pickMs });
   run.fault = undefined;
   const last = await Life.begin(run, server);
   await last.end(100_000);

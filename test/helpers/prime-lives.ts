@@ -25,3 +25,17 @@ export function childrenBy(script: string): number[] {
   const pids = lists.flatMap((list) => list.split(' ').map(Number)).filter((pid) => pid > 0);
   return pids.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(script));
 }
+
+type RandomLife = { step(): Promise<void>; end(timeoutMs: number): Promise<unknown> };
+
+/** Lives a run through `lives` times, `steps` random steps each, and ends each within none of the time, some, or more. */
+export async function liveRandomly(
+  begin: () => Promise<RandomLife>,
+  { lives, steps, pickMs }: { lives: number; steps: number; pickMs: (choices: readonly number[]) => number },
+): Promise<void> {
+  for (let count = 0; count < lives; count += 1) {
+    const life = await begin();
+    for (let step = 0; step < steps; step += 1) await life.step();
+    await life.end(pickMs([0, 30, 300]));
+  }
+}
