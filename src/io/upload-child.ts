@@ -3,7 +3,6 @@
  * of whoever logs a p99 of 20 ms in its own process and 4 in this one (design/event-loop.md section 5). It belongs to
  * its parent: it ends with the channel to it, whatever cuts that, and signals for the whole group are the parent's.
  */
-import { constants, setPriority } from 'node:os';
 import { monotonicClock } from './clock.js';
 import { SteadyUpload } from './steady-upload.js';
 import type { FromUpload, ToUpload } from './upload-messages.js';
@@ -47,16 +46,6 @@ async function start(job: Extract<ToUpload, { type: 'start' }>['job']): Promise<
   if (process.connected) process.disconnect();
 }
 
-/** Where the system does not let us, we are as everybody else. */
-function stepBehind(): void {
-  try {
-    setPriority(constants.priority.PRIORITY_LOW);
-  } catch {
-    // see above
-  }
-}
-
-stepBehind();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('message', onMessage);
 process.on('disconnect', () => {

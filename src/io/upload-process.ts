@@ -3,6 +3,7 @@
  * Nothing here keeps the producer's own process alive; what is not sent lies on disk.
  */
 import { type ChildProcess, fork } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import { messageOf } from '../core/errors.js';
 import { Restarts } from '../core/upload/restarts.js';
 import { within } from './patience.js';
@@ -175,6 +176,7 @@ export class UploadProcess {
     this.#child = child;
     this.#gone = Promise.withResolvers();
     letGo(child);
+    putBehind(child);
     let lastWords = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       lastWords = (lastWords + text).slice(-KEPT_CHARACTERS);
@@ -263,4 +265,14 @@ function letGo(child: ChildProcess): void {
   child.unref();
   child.channel?.unref();
   (child.stderr as (NodeJS.ReadableStream & { unref?: () => void }) | null)?.unref?.();
+}
+
+/** Behind everybody else, and before it has begun: all its threads inherit it, and as it loads it takes no core from anybody. */
+function putBehind({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // It has gone already, or the system does not let us: then it is as everybody else.
+  }
 }

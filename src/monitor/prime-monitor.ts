@@ -5,6 +5,7 @@
  */
 import type { Environment } from '../core/environment.js';
 import { DropWarnings } from '../core/upload/drop-warnings.js';
+import { RECORD_QUEUE_DEFAULTS } from '../core/upload/record-queue.js';
 import { Strikes } from '../core/upload/strikes.js';
 import { within } from '../io/patience.js';
 import type { RejectedRecord, StreamEnd, UploadEnd, UploadProgress } from '../io/upload-messages.js';
@@ -17,7 +18,8 @@ import { countsOf, episodesAre, leftOvers, reportOf, WERE } from './prime-report
 import { type PrimeMonitorOptions, type PrimeSettings, primeSettingsOf } from './prime-settings.js';
 import type { PrimeSource } from './prime-source.js';
 import type { FinishReport, PrimeCounts, PrimeSnapshot, PrimeState } from './prime-types.js';
-import { SpoolSource, WARM_CALLS } from './spool-source.js';
+import { rehearse } from './rehearsal.js';
+import { SpoolSource } from './spool-source.js';
 
 /** How long memory may take to the disk when time is over: while its uploads end, and after that at least. */
 const SAVE_MS = 3_000;
@@ -62,11 +64,20 @@ export class PrimeMonitor {
    *   the spool of this run; RangeError for numbers out of range
    */
   static async open(options: PrimeMonitorOptions = {}): Promise<PrimeMonitor> {
-    const monitor = new PrimeMonitor(await primeSettingsOf(options));
+    const settings = await primeSettingsOf(options);
+    await PrimeMonitor.#rehearse(settings);
+    const monitor = new PrimeMonitor(settings);
     await monitor.#source.open((leftUpTo) => monitor.#startProcess(leftUpTo));
-    // So that the first calls find it compiled (R-Q-1).
-    for (let call = 0; call < WARM_CALLS; call += 1) monitor.log([], { kind: 'train', step: call });
     return monitor;
+  }
+
+  /** On a monitor whose service is switched off, so that nothing goes to the disk. */
+  static async #rehearse(settings: PrimeSettings): Promise<void> {
+    await rehearse(() => {
+      const monitor = new PrimeMonitor({ ...settings, ...RECORD_QUEUE_DEFAULTS, onNotice: () => {} });
+      monitor.#strikes.failed('not_enabled', '', settings.nowMs());
+      return (episodes, options) => monitor.log(episodes, options);
+    });
   }
 
   /** The run that episodes are recorded with; null where a stream is followed that says it itself. */

@@ -42,6 +42,9 @@ export type SpoolPumpOptions = {
   readonly nowMs: () => number;
 };
 
+/** What follows it comes when whoever runs now is done. */
+const SOON = Promise.resolve();
+
 export class SpoolPump {
   readonly #options: SpoolPumpOptions;
   readonly #nap = new Nap();
@@ -75,10 +78,10 @@ export class SpoolPump {
     return this.#spool;
   }
 
-  /** There is work. Returns at once; the first slice is never in the turn of whoever logs. */
+  /** There is work. Returns at once, without as much as a timer; the first slice is never in the turn of whoever logs. */
   wake(): void {
     if (this.#isStopping) return;
-    this.#working ??= this.#run();
+    this.#working ??= SOON.then(this.#run);
   }
 
   /** Tries again now what was refused. */
@@ -99,7 +102,7 @@ export class SpoolPump {
     this.#refusals.close();
   }
 
-  async #run(): Promise<void> {
+  readonly #run = async (): Promise<void> => {
     const { queue, slices } = this.#options;
     await slices.giveBack();
     while (!this.#isOver) {
@@ -111,7 +114,7 @@ export class SpoolPump {
     }
     // In one go with the look above, so that nothing is overlooked that comes meanwhile.
     this.#working = null;
-  }
+  };
 
   async #take(record: QueuedRecord<Waiting>): Promise<void> {
     const { queue, passesBy, nowMs } = this.#options;

@@ -31,6 +31,8 @@ export class SpoolSource implements PrimeSource {
   readonly directory: string;
   readonly runId: string;
   readonly #settings: PrimeSettings;
+  readonly #nowS: () => number;
+  readonly #takesSnapshots: boolean;
   readonly #queue: RecordQueue<Waiting>;
   readonly #pump: SpoolPump;
   #onReady: ((leftUpTo: StreamEnd) => void) | null = null;
@@ -47,6 +49,8 @@ export class SpoolSource implements PrimeSource {
     this.directory = spoolDirectory;
     this.runId = run.id;
     this.#settings = settings;
+    this.#nowS = settings.nowS;
+    this.#takesSnapshots = settings.snapshot;
     this.#queue = new RecordQueue({
       budgetBytes,
       maxRecords: maxQueuedRecords,
@@ -67,8 +71,6 @@ export class SpoolSource implements PrimeSource {
 
   async open(onReady: (leftUpTo: StreamEnd) => void): Promise<void> {
     this.#onReady = onReady;
-    compileLog();
-    this.#pump.wake(); // compiled as well, with nothing to do
     try {
       await this.#pump.open();
     } catch (error) {
@@ -88,10 +90,9 @@ export class SpoolSource implements PrimeSource {
   }
 
   log(episodes: readonly unknown[], { kind, step }: LogOptions): boolean {
-    const batch = batchOf(episodes, { kind, step, timeS: this.#settings.nowS() });
+    const batch = batchOf(episodes, { kind, step, timeS: this.#nowS() });
     const isTaken = this.#queue.submit(batch);
-    if (isTaken && this.#settings.snapshot)
-      for (const { record } of batch) record.episode = copyEpisode(record.episode);
+    if (isTaken && this.#takesSnapshots) for (const { record } of batch) record.episode = copyEpisode(record.episode);
     return isTaken;
   }
 
@@ -166,21 +167,16 @@ export class SpoolSource implements PrimeSource {
   }
 }
 
-type Logged = { readonly record: { episode: unknown; readonly arrival: Arrival }; readonly format: 'episode' };
+type Logged = {
+  readonly record: { episode: unknown; readonly arrival: Arrival };
+  readonly format: 'episode';
+  readonly bytes: null;
+};
 
 function batchOf(episodes: readonly unknown[], arrival: Arrival): Logged[] {
-  return episodes.map((episode) => ({ record: { episode, arrival }, format: 'episode' }));
-}
-
-/** Calls after which the engine knows a function well: a first call takes 0.3 ms, the next ones 0.05, a later one 0.005. */
-export const WARM_CALLS = 200;
-
-/** Whoever logs first shall not wait for what is compiled at its first calls (R-Q-1). */
-function compileLog(): void {
-  const queue = new RecordQueue<Waiting>({ nowMs: () => 0, onWarning: () => {}, onWork: () => {} });
-  for (let call = 0; call < WARM_CALLS; call += 1) {
-    queue.submit(batchOf([null], { kind: 'train', step: call, timeS: 0 }));
-  }
+  const batch: Logged[] = [];
+  for (const episode of episodes) batch.push({ record: { episode, arrival }, format: 'episode', bytes: null });
+  return batch;
 }
 
 function dropped(records: number, total: number, { budgetBytes, maxQueuedRecords }: PrimeSettings): string {

@@ -6,6 +6,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { watchChild } from '../helpers/child.js';
 import { seededRandom } from '../helpers/generated-run.js';
@@ -34,6 +35,22 @@ const stored = (): string[] => storedEpisodes({ directory }, RUN);
 const spool = (): string => join(state, 'spool', RUN);
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, index) => `e${from + index}`).sort();
+
+/** Niceness of each thread of a process. */
+const nicenessOf = (pid: number): number[] =>
+  readdirSync(`/proc/${pid}/task`).map((thread) => {
+    const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+    // Behind the name, which may hold anything, comes the third field; niceness is the nineteenth.
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+  });
+
+test.runIf(process.platform === 'linux')('what uploads comes behind its producer, with every thread', async () => {
+  const producer = start({ count: 20, bytes: 20_000, end: 'stay' });
+  await producer.logged();
+  for (let looks = 0; looks < 1000 && (await producer.snapshot()).stored < 20; looks += 1) await sleep(10);
+  expect(new Set(nicenessOf(producer.uploadPid ?? 0))).toEqual(new Set([19]));
+  expect(nicenessOf(producer.pid)).not.toContain(19);
+});
 
 describe('U1, U2: each episode once', () => {
   test('with the process that uploads killed again and again', async () => {

@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const TRAIN = { step: 5, kind: 'train' } as const;
 
-test('a call with a thousand episodes only queues, and nothing of it is done before the loop had its turn', async () => {
+test('a call with a thousand episodes only queues, does not even ask for a turn, and nothing is done before the loop had one', async () => {
   const { pace, turns } = shortestSlices();
   const server = await serve();
   const primed = await Primed.open({ url: server.url, pace, budgetBytes: 4 * 1024 ** 3 });
@@ -20,6 +20,8 @@ test('a call with a thousand episodes only queues, and nothing of it is done bef
       TRAIN,
     ),
   ).toBe(true);
+  expect(turns()).toBe(before);
+  await Promise.resolve();
   expect(turns()).toBe(before + 1);
   expect(primed.monitor.snapshot()).toMatchObject({ queuedRecords: 1000, spoolBytes: 0 });
   expect(await primed.finish()).toMatchObject({ isComplete: true, counts: { stored: 1000 } });

@@ -13,7 +13,7 @@ import { SizeEstimate } from './size-estimate.js';
 import type { CountedAs } from './strikes.js';
 
 /** What a producer hands in. `bytes` of the record as it will travel, where they are known already. */
-export type Submitted<R> = { readonly record: R; readonly format: LineFormat; readonly bytes?: number };
+export type Submitted<R> = { readonly record: R; readonly format: LineFormat; readonly bytes?: number | null };
 
 /** A record in the queue. What `record` refers to is the sender's from `measured` on. */
 export type QueuedRecord<R> = {
@@ -93,7 +93,8 @@ type Forming = { count: number; bytes: number };
 
 export class RecordQueue<R> {
   readonly #limits: { readonly budgetBytes: number; readonly maxRecords: number; readonly writeBytes: number };
-  readonly #options: RecordQueueOptions;
+  readonly #nowMs: () => number;
+  readonly #onWork: () => void;
   readonly #warnings: DropWarnings;
   readonly #estimate = new SizeEstimate();
   /** In order; those before `#head` are gone. */
@@ -116,7 +117,8 @@ export class RecordQueue<R> {
   constructor(options: RecordQueueOptions) {
     const { budgetBytes, maxRecords, writeBytes } = { ...RECORD_QUEUE_DEFAULTS, ...options };
     this.#limits = { budgetBytes, maxRecords, writeBytes };
-    this.#options = options;
+    this.#nowMs = options.nowMs;
+    this.#onWork = options.onWork ?? (() => {});
     this.#warnings = new DropWarnings(options.onWarning);
   }
 
@@ -154,12 +156,12 @@ export class RecordQueue<R> {
     }
     if (records === 0) return true;
     if (!this.#hasRoomFor(batch)) {
-      this.#warnings.drop(records, this.#options.nowMs());
+      this.#warnings.drop(records, this.#nowMs());
       return false;
     }
     for (const one of batch) this.#append(one);
     this.#peakBytes = Math.max(this.#peakBytes, this.#queuedBytes);
-    this.#options.onWork?.();
+    this.#onWork();
     return true;
   }
 
@@ -272,11 +274,12 @@ export class RecordQueue<R> {
     if (this.#queuedRecords + batch.length > maxRecords) return false;
     if (this.#queuedRecords === 0) return true;
     const estimate = this.#estimate.bytes;
-    const bytes = batch.reduce((sum, one) => sum + (one.bytes ?? estimate), 0);
-    return this.#queuedBytes + bytes <= budgetBytes;
+    let bytes = this.#queuedBytes;
+    for (const one of batch) bytes += one.bytes ?? estimate;
+    return bytes <= budgetBytes;
   }
 
-  #append({ record, format, bytes = null }: { record: R; format: LineFormat; bytes?: number | null }): void {
+  #append({ record, format, bytes = null }: Submitted<R>): void {
     this.#waiting.push({ sequence: this.#counts.admitted, format, record, bytes });
     this.#counts.admitted += 1;
     if (bytes === null) this.#unmeasured += 1;
