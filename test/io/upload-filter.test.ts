@@ -12,6 +12,7 @@ import type { RowSelector } from '../../src/core/index/episode-row.js';
 import type { UploadOutcome, UploadPlan } from '../../src/core/upload/outcome.js';
 import { openRun } from '../../src/io/run.js';
 import { RunUpload, type RunUploadOptions } from '../../src/io/run-upload.js';
+import { NO_FAULTS } from '../../src/service/faults.js';
 import { accessTo } from '../helpers/access.js';
 import { type EmbeddedService, startEmbedded } from '../helpers/embedded-service.js';
 import { tempFolder, writeTree } from '../helpers/temp-folder.js';
@@ -151,6 +152,41 @@ test('any filters one after the other: each stores what it selects and is not st
     ),
     { seed: 20_261_130, numRuns: 8 },
   );
+});
+
+test('an upload whose every receipt was lost, taken up under any other filter: the listing tells what is stored, each once', async () => {
+  const data = tempFolder();
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.tuple(fc.nat(FILTERS.length - 1), fc.nat(FILTERS.length - 1)),
+      fc.record({ seed: fc.nat(1000), target: fc.constantFrom(1, 2000, 9000) }),
+      async (picks, { seed, target }) => {
+        runs += 1;
+        const runId = `lost-${runs}`;
+        const { root, episodes } = writeVariedRun(tempFolder(), { episodes: 30, runId, seed });
+        const [first, second] = picks.map((index) => FILTERS[index]) as [
+          (typeof FILTERS)[number],
+          (typeof FILTERS)[number],
+        ];
+        const options = { root, targetBytes: target, serviceName: 'the service' };
+        service = await startEmbedded({ dataDir: data, faults: { ...NO_FAULTS, lostResponseRatio: 1 } });
+        const lost = await upload({ ...options, selects: selecting(first[0]), maxAttempts: 1, concurrency: 4 });
+        expect(lost.sent.episodes).toBe(0);
+        await service.close();
+        service = await startEmbedded({ dataDir: data });
+        const before = storedEpisodes(service, runId);
+        if (idsOf(episodes, first[1]).length > 0) expect(before.length).toBeGreaterThan(0);
+        await upload({ ...options, selects: selecting(second[0]) });
+        expect(storedEpisodes(service, runId)).toEqual([...new Set([...before, ...idsOf(episodes, second[1])])].sort());
+        await upload(options);
+        expect(storedEpisodes(service, runId)).toEqual(episodes.map(({ id }) => id));
+        await service.close();
+      },
+    ),
+    { seed: 20_261_201, numRuns: 12 },
+  );
+  service = await startEmbedded({ dataDir: data });
 });
 
 test('a rewritten chunk: what is stored stays so, what is not selected waits, nothing goes twice (U18)', async () => {
