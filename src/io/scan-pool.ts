@@ -64,7 +64,7 @@ export class ScanPool {
   }
 
   #start(url: URL): void {
-    const worker = new Worker(url, { workerData: compiledModules() });
+    const worker = new Worker(url, { workerData: compiledModules(), execArgv: [] });
     this.#workers.push(worker);
     worker.on('message', (answer: WorkerAnswer) => this.#take(worker, answer));
     worker.on('error', (error) => this.#fail(worker, error instanceof Error ? error : new Error(String(error))));

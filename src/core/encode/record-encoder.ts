@@ -11,7 +11,7 @@ import { EncodeKernel, FLOAT_FORM } from './kernel.js';
 import { type KeyPlan, KeyPlanner } from './key-plan.js';
 import { isTypedList, oddityOf, type TypedList } from './odd-values.js';
 import { cutText, type FloatForm, MOST_TEXT_UNITS, type NumberRun, Printer } from './printer.js';
-import type { MemberRule, ModelRule } from './record-rules.js';
+import { type MemberRule, type ModelRule, PLAIN_MEMBER } from './record-rules.js';
 import { printTyped } from './typed-runs.js';
 import type { EncodedPart } from './types.js';
 
@@ -61,18 +61,6 @@ const CLOSE_OBJECT = 0x7d;
 
 const BIGINT_LEAST = -(2n ** 63n);
 const BIGINT_MOST = 2n ** 64n - 1n;
-
-/** What no rule is for: written as it is. */
-const PLAIN_MEMBER: MemberRule = {
-  rank: 0,
-  onNull: 'keep',
-  onEmpty: 'keep',
-  isLeftOut: false,
-  stream: null,
-  isFloat: false,
-  inside: null,
-  isMap: false,
-};
 
 const NO_NAMES: readonly string[] = [];
 const { FLOAT, PLAIN, ROUNDED } = FLOAT_FORM;

@@ -39,6 +39,18 @@ export type ModelRule = {
   readonly other: MemberRule;
 };
 
+/** What no rule is for: written as it is. */
+export const PLAIN_MEMBER: MemberRule = {
+  rank: 0,
+  onNull: 'keep',
+  onEmpty: 'keep',
+  isLeftOut: false,
+  stream: null,
+  isFloat: false,
+  inside: null,
+  isMap: false,
+};
+
 /** Ranks of members without a place of their own, behind all that have one, and of what stands behind those. */
 const OTHER_RANK = 1000;
 const COUNT_RANK = 2000;
@@ -63,17 +75,7 @@ function mapOf(entry: Trait): Trait {
 }
 
 function ruleOf(rank: number, trait: Trait): MemberRule {
-  return {
-    rank,
-    onNull: 'drop',
-    onEmpty: 'keep',
-    isLeftOut: false,
-    stream: null,
-    isFloat: false,
-    inside: null,
-    isMap: false,
-    ...trait,
-  };
+  return { ...PLAIN_MEMBER, rank, onNull: 'drop', ...trait };
 }
 
 /**
