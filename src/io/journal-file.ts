@@ -3,6 +3,7 @@
  * record. A disk that fails suspends it, once and for all; it never stops whoever writes.
  */
 import { constants, copyFile, type FileHandle, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../core/errors.js';
 import {
@@ -13,12 +14,14 @@ import {
   type JournalEntry,
 } from '../core/upload/journal-format.js';
 import { systemErrorCode } from './run-fault.js';
+import { syncDirectory } from './sync-directory.js';
 
 export class JournalFile {
   readonly #onNotice: (message: string) => void;
   #file: FileHandle | null = null;
   #pending: Buffer[] = [];
   #writing: Promise<void> | null = null;
+  #hasLost = false;
 
   /** @param onNotice told once of each thing a user should know: damage set aside, a journal that cannot be kept */
   constructor(onNotice: (message: string) => void) {
@@ -30,6 +33,11 @@ export class JournalFile {
     return this.#file !== null;
   }
 
+  /** Whether damage has taken entries that were written. */
+  get hasLost(): boolean {
+    return this.#hasLost;
+  }
+
   /** Opens the file for appending; `replay` gets what it holds, also when it then turns out that it cannot be written. */
   async open(path: string, replay: (entries: readonly JournalEntry[]) => void): Promise<void> {
     try {
@@ -37,11 +45,14 @@ export class JournalFile {
       const decoded = decodeJournal(bytes, crc32);
       // First, so that a disk too full to keep the damaged file costs nothing that is known.
       replay(decoded.entries);
-      if (decoded.state === 'damaged' || decoded.state === 'foreign') await this.#setAside(path, bytes, decoded);
+      this.#hasLost = decoded.state === 'damaged' || decoded.state === 'foreign';
+      if (this.#hasLost) await this.#setAside(path, bytes, decoded);
       this.#file = await open(path, 'a');
       if (decoded.state === 'torn') await this.#file.truncate(decoded.validBytes);
-      if (decoded.validBytes === 0 && decoded.state !== 'foreign') await this.#file.appendFile(encodeHeader(crc32));
+      const isNew = decoded.validBytes === 0 && decoded.state !== 'foreign';
+      if (isNew) await this.#file.appendFile(encodeHeader(crc32));
       await this.#file.datasync();
+      if (isNew) await keepName(path);
     } catch (error) {
       this.suspend(messageOf(error));
     }
@@ -81,6 +92,7 @@ export class JournalFile {
     await writeFile(fresh, validBytes > 0 ? bytes.subarray(0, validBytes) : encodeHeader(crc32), { flush: true });
     const aside = await copyAside(path);
     await rename(fresh, path);
+    await keepName(path);
     this.#onNotice(`the journal is damaged (${reason}); kept as ${aside}, a fresh one goes on from what was readable`);
   }
 
@@ -110,6 +122,11 @@ async function copyAside(path: string): Promise<string> {
       if (systemErrorCode(error) !== 'EEXIST') throw error;
     }
   }
+}
+
+/** A crash of the machine takes no new file with it. Not every file system can: then the service is asked (U4). */
+async function keepName(path: string): Promise<void> {
+  await syncDirectory(dirname(path)).catch(() => {});
 }
 
 /** What a journal that is only read holds; nothing when it is not there. @throws the system's error */

@@ -85,6 +85,7 @@ export class Journal implements UploadJournal {
   readonly #changed = new Set<number>();
   #kept: BatchRange | null = null;
   #isKnownDestination = false;
+  #isNew = false;
 
   constructor(options: JournalOptions) {
     this.#options = options;
@@ -112,6 +113,11 @@ export class Journal implements UploadJournal {
   /** False when it could not be opened or written: what is stored from then on is not remembered. */
   get isKept(): boolean {
     return this.#file.isKept;
+  }
+
+  /** Whether an upload may have stored what it does not know: it is new, or was damaged. */
+  get mayMiss(): boolean {
+    return this.#isNew || this.#file.hasLost;
   }
 
   get damages(): readonly Damage[] {
@@ -157,7 +163,8 @@ export class Journal implements UploadJournal {
       await this.#file.open(join(writable, FILE_NAME), (entries) => this.#replay(entries));
     }
     await this.#checkEvidence();
-    if (!this.#isKnownDestination) {
+    this.#isNew = !this.#isKnownDestination;
+    if (this.#isNew) {
       await this.#file.append({ kind: 'destination', to: this.#key, destination: this.#options.destination });
     }
   }

@@ -4,6 +4,7 @@
  * and hash to its name are stored, byte for byte, whatever cut them. Nothing is taken on the word of the service alone;
  * what cannot be proven is sent again, which is never wrong (U2).
  */
+import { messageOf } from '../core/errors.js';
 import type { LineFormat } from '../core/scan/types.js';
 import type { RunStamp } from '../core/stream/stamp.js';
 import type { Candidate } from '../core/upload/batcher.js';
@@ -34,6 +35,7 @@ type Listing = ReadonlyMap<string, string>;
 const PAGE_ITEMS = 100;
 /** For the first page: a service that is silent is found out by sending, with all the patience that asks for. */
 const FIRST_PAGE_MS = 5_000;
+const SILENT = `no answer in ${FIRST_PAGE_MS / 1000} s`;
 /** Runs that the records of one run may name; those of others are sent again. */
 const MAX_RUNS = 16;
 /** Settled ranges shorter than this cost more to pass over than to read. */
@@ -43,21 +45,29 @@ const SHORT_SKIP_BYTES = 4 * 1024 * 1024;
  * Settles in the journal what is proven to be stored. Asks for nothing when the journal covers the run, and for one
  * page when it knows every upload on it; the run is read only where the service lists uploads that are news.
  *
- * Ends quietly with the signal: the upload that follows says so. @throws what `prepareRecord` throws; a service that does
- * not list is no error
+ * Ends quietly with the signal: the upload that follows says so.
+ *
+ * @returns what a user should know once something is stored, where nobody could tell what a new or damaged journal does
+ *   not know; null as a rule
+ * @throws what `prepareRecord` throws
  */
-export async function reconcile(options: ReconcileOptions): Promise<void> {
+export async function reconcile(options: ReconcileOptions): Promise<string | null> {
   const { run, journal, signal } = options;
-  if (isSettled(run, journal)) return;
+  if (isSettled(run, journal)) return null;
+  let unlisted: string | null = null;
   try {
-    await lookUp(options);
+    await lookUp(options, (reason) => {
+      unlisted ??= reason;
+    });
   } catch (error) {
     if (!signal.aborted) throw error;
   }
   journal.lines.begin();
+  if (unlisted === null || !journal.mayMiss) return null;
+  return `the service did not list what it holds of this run (${unlisted}): what an earlier upload stored is sent again, and is there twice where its requests were others`;
 }
 
-async function lookUp(options: ReconcileOptions): Promise<void> {
+async function lookUp(options: ReconcileOptions, onUnlisted: (reason: string) => void): Promise<void> {
   const { journal, stamp } = options;
   const listings = new Map<string, Listing>();
   const batches = new Map<string, ListedBatch>();
@@ -74,7 +84,7 @@ async function lookUp(options: ReconcileOptions): Promise<void> {
     if (!prepared.ok || prepared.runId === null) continue;
     const { candidate, runId } = prepared;
     if (!listings.has(runId) && listings.size < MAX_RUNS) {
-      const listing = await list(options, runId, candidate.format);
+      const listing = await list(options, { runId, format: candidate.format, onUnlisted });
       listings.set(runId, listing);
       cuts.compare(listing);
     }
@@ -169,12 +179,15 @@ function isCovered({ chunk, uncompressedBytes }: ChunkFile, journal: Journal): b
   return others.length === 0 && first.start === 0 && first.end >= uncompressedBytes;
 }
 
+type Asked = {
+  readonly runId: string;
+  readonly format: LineFormat;
+  readonly onUnlisted: (reason: string) => void;
+};
+
 /** The uploads that are news. A service that does not answer, or not like this, lists none. */
-async function list(
-  { access, journal, signal }: ReconcileOptions,
-  runId: string,
-  format: LineFormat,
-): Promise<Listing> {
+async function list({ access, journal, signal }: ReconcileOptions, asked: Asked): Promise<Listing> {
+  const { runId, format, onUnlisted } = asked;
   const reader = new TracesReader({ ...access, clock: monotonicClock, random: Math.random });
   const patience = new AbortController();
   const timer = setTimeout(() => patience.abort(), FIRST_PAGE_MS);
@@ -182,7 +195,8 @@ async function list(
   try {
     const pages = format === 'episode' ? reader.listEpisodes(runId, either) : reader.listRunTraces(runId, either);
     return await untilKnown(pages, journal.lines.uploadIds(), () => clearTimeout(timer));
-  } catch {
+  } catch (error) {
+    if (!signal.aborted) onUnlisted(patience.signal.aborted ? SILENT : messageOf(error));
     return new Map();
   } finally {
     clearTimeout(timer);

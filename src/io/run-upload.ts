@@ -117,6 +117,8 @@ export class RunUpload {
   #uploader: Uploader | null = null;
   readonly #verification: RunVerification | null;
   #indexRows: number | null = null;
+  /** What is to be told once something is stored; null when it was, and when there is nothing. */
+  #warning: string | null = null;
   readonly #packer = new Packer();
   readonly #backlog = new Backlog();
   readonly #memory: UploadMemory;
@@ -184,7 +186,10 @@ export class RunUpload {
         ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
         journal: journal ?? NO_JOURNAL,
         pack: (batch, halt) => this.#packer.pack(batch, { compress, context, signal: halt }),
-        onStored: (batch, receipt) => verification?.expectBatch(batch, receipt.uploadId),
+        onStored: (batch, receipt) => {
+          this.#warn();
+          verification?.expectBatch(batch, receipt.uploadId);
+        },
         onSettled: () => this.#backlog.settle(),
         onNotice: this.#options.onNotice,
       });
@@ -192,7 +197,9 @@ export class RunUpload {
       const result = await this.#uploader.run(batches, signal);
       this.#memory.endReading();
       for (const line of result.rejected) tally.reject(line);
-      const verified = isWhole(result) ? await this.#readBack(signal) : null;
+      // Only when every batch was settled does a comparison with the service say something of the run.
+      const isWhole = result.stopped === null && !result.interrupted;
+      const verified = isWhole ? await this.#readBack(signal) : null;
       this.#phase = 'done';
       const directory = journal?.isKept === true ? (places?.writable ?? null) : null;
       return this.#result(prepared, result, verified, directory);
@@ -262,7 +269,7 @@ export class RunUpload {
       this.#journal = journal;
       await checkSources({ run, journal, stamp, signal });
       if (state?.readsOnly === false && !retriesRejected) {
-        await reconcile({ ...this.#options, journal, stamp, signal });
+        this.#warning = await reconcile({ ...this.#options, journal, stamp, signal });
       }
     }
     const filter = this.#options.selects == null ? null : new RecordFilter(run, this.#options.selects);
@@ -295,6 +302,11 @@ export class RunUpload {
   async estimate(): Promise<void> {
     const { indexPath } = this.#options.run;
     if (indexPath !== null) this.#indexRows ??= await estimateRows(indexPath);
+  }
+
+  #warn(): void {
+    if (this.#warning !== null) this.#options.onNotice(this.#warning);
+    this.#warning = null;
   }
 
   async #readBack(signal: AbortSignal): Promise<VerifyResult | null> {
@@ -334,9 +346,4 @@ export class RunUpload {
       journal,
     };
   }
-}
-
-/** Every batch was settled; only then is a comparison with the service a statement about the run. */
-function isWhole(result: UploadResult): boolean {
-  return result.stopped === null && !result.interrupted;
 }

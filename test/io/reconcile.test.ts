@@ -146,13 +146,28 @@ describe('what is not proven is sent', () => {
     expect(storedEpisodes(service, RUN_ID)).toEqual(['a', 'b', 'c']);
   });
 
-  test('everything, where the service keeps its listing to itself', async () => {
+  test('everything, where the service keeps its listing to itself: that is said once something is stored', async () => {
     const { root, episodes } = writeVariedRun(join(tempFolder(), 'run'));
     await upload(root);
     loseJournal(root);
     proxy.refuse('GET');
-    expect(await upload(root)).toMatchObject({ stopped: null, sent: { episodes: 60 } });
+    const notices: string[] = [];
+    const onNotice = (notice: string): void => void notices.push(notice);
+    expect(await upload(root, { onNotice })).toMatchObject({ stopped: null, sent: { episodes: 60 } });
     expect(storedEpisodes(service, RUN_ID)).toEqual(episodes.map(({ id }) => id));
+    expect(notices).toEqual([
+      expect.stringMatching(/^the service did not list what it holds of this run \(.*403.*\): .* is there twice where/),
+    ]);
+    // With a journal that knows, there is nothing to warn of.
+    appendFileSync(join(root, 'monitors/file/traces/stream/00002.jsonl'), episode('later'));
+    expect(await upload(root)).toMatchObject({ sent: { episodes: 1 } });
+  });
+
+  test('nothing, where it takes nothing either: nothing is said of its listing', async () => {
+    const { root } = writeVariedRun(join(tempFolder(), 'run'));
+    for (const method of ['GET', 'POST']) proxy.refuse(method);
+    const outcome = await upload(root);
+    expect(outcome).toMatchObject({ stopped: { errorCode: 'PRL_ERR_AUTH' }, sent: { episodes: 0 } });
   });
 });
 
