@@ -92,7 +92,7 @@ describe('U2, R35: every episode once', () => {
     },
   );
 
-  test('a response that comes after the deadline is as good as a lost one', async () => {
+  test('a request that stalls until its deadline is sent again, and stored once', async () => {
     const server = await serve((index) => (index % 3 === 0 ? { kind: 'stall', afterBytes: 1 } : undefined));
     const result = await upload(server, episodes(12), { progressTimeoutMs: 100 });
     expect(result).toMatchObject({ stopped: null, sent: { episodes: 12 } });
