@@ -7,10 +7,13 @@
  * a core can do, and in two at a time, which is what this machine can.
  * `rerun`: a finished run of 8 GB once more: requests and seconds. `kill`: SIGKILL half way, then what is sent again.
  * `stopped`: the service gets SIGSTOP for ten minutes; peak memory of the upload meanwhile, and that nothing was lost.
+ * `reader`: five minutes of a run of 8 GB to a service that reads 100 kB/s (U16): lag of the upload's event loop, with every
+ * slot of 5 ms counted, beside that of a process which does nothing; and how far the upload went in reading ahead.
  * The service is `prl serve` in a process of its own, or a sink that stores nothing where its work would be measured.
  * Fixture: shape A of design/scanning.md from a seed (test/helpers/shape-episode).
  *
- *   npm run build && node bench/upload-figures.mjs [--only link,slow,gzip,rerun,kill,stopped] [--episodes 1000] [--stop-seconds 600]
+ *   npm run build && node bench/upload-figures.mjs [--only link,slow,gzip,rerun,kill,stopped,reader] [--episodes 1000]
+ *     [--stop-seconds 600] [--reader-seconds 300] [--run-bytes 8e9]
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,14 +30,16 @@ const { writeShapeRun } = await import('../test/helpers/shapes.ts');
 
 const PRL = fileURLToPath(new URL('../bin/run.js', import.meta.url));
 const SINK = fileURLToPath(new URL('figures/sink.mjs', import.meta.url));
+const TICKER = fileURLToPath(new URL('../test/helpers/lag-ticker.mjs', import.meta.url));
 const MIB = 2 ** 20;
 const LINK_BYTES_PER_SECOND = 15e6;
 const { values: given } = parseArgs({
   options: {
-    only: { type: 'string', default: 'link,slow,gzip,rerun,kill,stopped' },
+    only: { type: 'string', default: 'link,slow,gzip,rerun,kill,stopped,reader' },
     episodes: { type: 'string', default: '1000' },
     passes: { type: 'string', default: '3' },
     'stop-seconds': { type: 'string', default: '600' },
+    'reader-seconds': { type: 'string', default: '300' },
     'run-bytes': { type: 'string', default: String(8e9) },
     folder: { type: 'string' },
   },
@@ -225,7 +230,41 @@ async function stopped() {
   rmSync(run, { recursive: true });
 }
 
-const SECTIONS = { link, slow, gzip, rerun, kill, stopped };
+/** A process with a ticker in it that writes its lags when it ends. */
+function startTicking(name, command) {
+  const file = join(folder, `${name}-lag.json`);
+  const child = spawn(process.execPath, ['--import', TICKER, ...command], {
+    env: { ...environment, LAG_FILE: file },
+    stdio: 'ignore',
+  });
+  const end = async () => {
+    child.kill('SIGINT');
+    await once(child, 'exit');
+    const { samples, p50, p99, max } = JSON.parse(readFileSync(file, 'utf8'));
+    return `p50 ${p50.toFixed(2)}, p99 ${p99.toFixed(2)}, max ${max.toFixed(1)} ms over ${samples} slots`;
+  };
+  return { child, end };
+}
+
+async function reader() {
+  const run = join(folder, 'reader');
+  const { bytes } = writeShapeRun(run, { shape: 'A', bytes: Number(given['run-bytes']) });
+  await withService(serve('bandwidth=100kB/s'), async (url) => {
+    const upload = startTicking('upload', uploadCommand(run, url, []));
+    const idle = startTicking('idle', ['-e', 'setInterval(() => {}, 1e3); process.on("SIGINT", () => process.exit())']);
+    await new Promise((resolve) => setTimeout(resolve, Number(given['reader-seconds']) * 1000));
+    const [, read] = /^rchar: (\d+)$/m.exec(readFileSync(`/proc/${upload.child.pid}/io`, 'utf8'));
+    const peak = peakOf(upload.child);
+    const [lag, idleLag] = [await upload.end(), await idle.end()];
+    console.log(
+      `reader ${given['reader-seconds']} s at 100 kB/s: lag ${lag}; of a process that does nothing ${idleLag}; ` +
+        `${(read / MIB).toFixed(0)} MiB of ${(bytes / MIB).toFixed(0)} read, ${(peak / MIB).toFixed(0)} MiB of memory at most`,
+    );
+  });
+  rmSync(run, { recursive: true });
+}
+
+const SECTIONS = { link, slow, gzip, rerun, kill, stopped, reader };
 console.log(`Node ${process.version}`);
 try {
   for (const name of only) await SECTIONS[name]();
