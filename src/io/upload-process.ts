@@ -267,7 +267,7 @@ function letGo(child: ChildProcess): void {
   (child.stderr as (NodeJS.ReadableStream & { unref?: () => void }) | null)?.unref?.();
 }
 
-/** Behind everybody else, and before it has begun: all its threads inherit it, and as it loads it takes no core from anybody. */
+/** Behind everybody else before it has begun: its threads inherit it, and as it loads it takes no core from anybody. */
 function putBehind({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
