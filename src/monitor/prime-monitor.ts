@@ -76,7 +76,7 @@ export class PrimeMonitor {
     await rehearse(() => {
       const monitor = new PrimeMonitor({ ...settings, ...RECORD_QUEUE_DEFAULTS, onNotice: () => {} });
       monitor.#strikes.failed('not_enabled', '', settings.nowMs());
-      return (episodes, options) => monitor.log(episodes, options);
+      return monitor;
     });
   }
 

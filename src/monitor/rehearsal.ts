@@ -24,28 +24,33 @@ const WAYS: readonly ((step: number) => LogOptions)[] = [
   (step) => ({ ...{ name: '' }, kind: 'train', step }),
 ];
 
-type Log = (episodes: readonly object[] | object, options: LogOptions) => boolean;
+type Rehearsed = {
+  log(episodes: readonly object[] | object, options: LogOptions): boolean;
+  snapshot(): unknown;
+};
 
-/** @param makeLog `log` of a new monitor that keeps nothing and tells nobody */
-export async function rehearse(makeLog: () => Log): Promise<void> {
-  let log = makeLog();
+/** @param make makes a monitor that keeps nothing and tells nobody */
+export async function rehearse(make: () => Rehearsed): Promise<void> {
+  let monitor = make();
   for (let turn = 1; turn <= TURNS; turn += 1) {
-    if (turn % TURNS_A_MONITOR === 0) log = makeLog();
-    rehearseTurn(log);
+    if (turn % TURNS_A_MONITOR === 0) monitor = make();
+    rehearseTurn(monitor);
     // What was logged is settled meanwhile, and what was compiled is put into place.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-function rehearseTurn(log: Log): void {
+function rehearseTurn(monitor: Rehearsed): void {
   const episode = {};
   const queue = new RecordQueue<unknown>({ nowMs: () => 0, onWarning: () => {}, budgetBytes: BUDGET_BYTES });
   for (let call = 0; call < CALLS_A_TURN; call += 1) {
     const options = (WAYS[call % WAYS.length] as (typeof WAYS)[number])(call);
-    log(call % 2 === 0 ? episode : [episode], options);
+    monitor.log(call % 2 === 0 ? episode : [episode], options);
     queue.submit([{ record: episode, format: 'episode', bytes: null }]);
     if (call % CALLS_A_WRITE === 0) settleAll(queue);
   }
+  // Whoever copies an object changes what the engine knows of it.
+  monitor.snapshot();
 }
 
 function settleAll(queue: RecordQueue<unknown>): void {
