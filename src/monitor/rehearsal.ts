@@ -1,6 +1,6 @@
 /**
  * Calls of `log` before the first that counts. The engine compiles what it runs often, function by function, and takes that
- * back when it meets what it has not met before; each time a call waits 0.05 to 0.15 ms for it, fifteen of the first
+ * back when it meets what it has not met before; each time a call waits 0.05 to 2 ms for it, fifteen of the first
  * thousand, were they the producer's (R-Q-1). So the rehearsal meets everything: several ways to write the same call,
  * several objects of each class, and sums as a long run has them.
  */
