@@ -5,6 +5,7 @@
  * `slow`: 60 batches to a service that answers after 2 s, as many requests as the upload sees fit against one at a time.
  * `gzip`: no limit at all; bytes a second against gzip of the same bytes at the same level in one process, which is what
  * a core can do, and in two at a time, which is what this machine can.
+ * `memory`: 4 GB in lines of 9 MB, no limit: the most memory beside the budget of 256 MiB (U7: 200 MiB).
  * `rerun`: a finished run of 8 GB once more: requests and seconds. `kill`: SIGKILL half way, then what is sent again.
  * `stopped`: the service gets SIGSTOP for ten minutes; peak memory of the upload meanwhile, and that nothing was lost.
  * `reader`: five minutes of a run of 8 GB to a service that reads 100 kB/s (U16): lag of the upload's event loop, with every
@@ -12,7 +13,7 @@
  * The service is `prl serve` in a process of its own, or a sink that stores nothing where its work would be measured.
  * Fixture: shape A of design/scanning.md from a seed (test/helpers/shape-episode).
  *
- *   npm run build && node bench/upload-figures.mjs [--only link,slow,gzip,rerun,kill,stopped,reader] [--episodes 1000]
+ *   npm run build && node bench/upload-figures.mjs [--only link,slow,gzip,memory,rerun,kill,stopped,reader] [--episodes 1000]
  *     [--stop-seconds 600] [--reader-seconds 300] [--run-bytes 8e9]
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -35,7 +36,7 @@ const MIB = 2 ** 20;
 const LINK_BYTES_PER_SECOND = 15e6;
 const { values: given } = parseArgs({
   options: {
-    only: { type: 'string', default: 'link,slow,gzip,rerun,kill,stopped,reader' },
+    only: { type: 'string', default: 'link,slow,gzip,memory,rerun,kill,stopped,reader' },
     episodes: { type: 'string', default: '1000' },
     passes: { type: 'string', default: '3' },
     'stop-seconds': { type: 'string', default: '600' },
@@ -164,6 +165,21 @@ async function gzip() {
   rmSync(run, { recursive: true });
 }
 
+async function memory() {
+  const run = join(folder, 'memory');
+  const { bytes } = writeShapeRun(run, { shape: 'A', bytes: Number(given['run-bytes']) / 2 });
+  await withService([SINK, '0'], async (url) => {
+    for (let pass = 0; pass < Number(given.passes); pass += 1) {
+      const { peak_rss_bytes: peak, seconds } = await upload(run, url);
+      console.log(
+        `memory ${(bytes / 1e9).toFixed(2)} GB in ${seconds.toFixed(1)} s: ${(peak / MIB).toFixed(0)} MiB at most, ` +
+          `${(peak / MIB - 256).toFixed(0)} beside the budget`,
+      );
+    }
+  });
+  rmSync(run, { recursive: true });
+}
+
 async function rerun() {
   const run = join(folder, 'rerun');
   const { bytes } = writeShapeRun(run, { shape: 'A', bytes: Number(given['run-bytes']) });
@@ -264,7 +280,7 @@ async function reader() {
   rmSync(run, { recursive: true });
 }
 
-const SECTIONS = { link, slow, gzip, rerun, kill, stopped, reader };
+const SECTIONS = { link, slow, gzip, memory, rerun, kill, stopped, reader };
 console.log(`Node ${process.version}`);
 try {
   for (const name of only) await SECTIONS[name]();

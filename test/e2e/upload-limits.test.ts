@@ -89,6 +89,16 @@ describe.skipIf(!existsSync('/proc/self/io'))('memory (needs /proc)', () => {
   );
 });
 
+test('U7: a service that takes all there is, 1 GB in lines of 9 MB: 256 MiB and 200 more at most', async () => {
+  const { home, run } = generate(115, 9_000_000);
+  const service = await serveApart(home);
+  const document = documentOf(
+    await runPrl(['upload', run, '--url', service.url, '--json'], { home, environment: KEY }),
+  );
+  expect(document).toMatchObject({ sent: { episodes: 115 }, complete: true });
+  expect(document.peak_rss_bytes).toBeLessThan((256 + 200) * MIB);
+});
+
 describe('requests in flight', () => {
   test('left to itself an upload finds out that a slow service takes eight at once, and says so', async () => {
     const { home, run } = generate(150, 12_000);
