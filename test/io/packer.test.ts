@@ -1,11 +1,14 @@
 /** Batches packed in threads: the same digests as in this one, a body that any reader of gzip takes, and no thread left. */
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { gunzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { PACK_WINDOW_BYTES } from '../../src/core/upload/limits.js';
 import type { Batch, PackedBatch } from '../../src/core/upload/types.js';
 import { packBatch } from '../../src/io/pack.js';
+import type { PackWindow, PackWindows } from '../../src/io/pack-messages.js';
 import { Packer } from '../../src/io/packer.js';
 import { splitParts } from '../helpers/faulty-server.js';
 import { seededRandom } from '../helpers/generated-run.js';
@@ -98,6 +101,18 @@ test('several batches at once, each with its own digest', async () => {
   expect(packed.map(({ digest }) => digest)).toEqual(
     batches.map((batch) => createHash('sha256').update(bytesOf(batch)).digest('hex')),
   );
+});
+
+test('threads that start in one moment all start', { timeout: 60_000 }, async () => {
+  const starting = Array.from({ length: 8 }, () => {
+    const windows: PackWindows = [new SharedArrayBuffer(PACK_WINDOW_BYTES)];
+    return new Worker(WORKER, { workerData: windows });
+  });
+  onTestFinished(async () => void (await Promise.all(starting.map((worker) => worker.terminate()))));
+  const window: PackWindow = { index: 0, length: 10, lineEnds: [10], isLast: true, level: 1 };
+  for (const worker of starting) worker.postMessage(window);
+  const answers = await Promise.all(starting.map((worker) => once(worker, 'message')));
+  expect(new Set(answers.map(([{ digests }]) => digests.digest)).size).toBe(1);
 });
 
 test('an abort ends the packing at once, and the next batch is packed all the same', async () => {
