@@ -46,7 +46,8 @@ export { type OpenRunOptions, openRun } from './io/run.js';
 export { type IndexTarget, RunIndex, type RunIndexOptions } from './io/run-index.js';
 export { type ReadRecordsOptions, type RunEvent, readRecords } from './io/run-records.js';
 export type { ChunkFile, Run, RunLayout } from './io/run-types.js';
-export { RunUpload, type RunUploadOptions } from './io/run-upload.js';
+export { RunUpload } from './io/run-upload.js';
+export type { RunUploadOptions } from './io/run-upload-options.js';
 export { createSender, type HttpSender, type ServiceAccess } from './io/sender.js';
 export type {
   RecordPlace,

@@ -4,7 +4,6 @@
  * again, so a batch that is packed costs its lines, its body and 3 MiB. Where no thread can be started (a bundle without
  * its file, no memory left) batches are packed in this one.
  */
-import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { PACK_WINDOW_BYTES, PACK_WINDOWS } from '../core/upload/limits.js';
 import { Turns } from '../core/upload/turns.js';
@@ -12,14 +11,11 @@ import type { Batch, PackedBatch } from '../core/upload/types.js';
 import { framed, GZIP_LEVEL, type PackOptions, packBatch } from './pack.js';
 import type { PackAnswer, PackDigests, PackWindow, PackWindows } from './pack-messages.js';
 
-/** More threads than this are ahead of any network that a run is sent over. */
-const MAX_THREADS = 4;
-
 const WORKER_URL = new URL('./pack-worker.js', import.meta.url);
 
 export type PackerOptions = {
-  /** 1 or more; default the number of cores, 4 at most. */
-  readonly threads?: number;
+  /** 1 or more. */
+  readonly threads: number;
   /** The built worker; only tests that run from the sources give it. */
   readonly workerUrl?: URL;
 };
@@ -31,7 +27,7 @@ export class Packer {
   readonly #all = new Set<PackThread>();
   #hasThreads = true;
 
-  constructor({ threads = Math.min(MAX_THREADS, availableParallelism()), workerUrl = WORKER_URL }: PackerOptions = {}) {
+  constructor({ threads, workerUrl = WORKER_URL }: PackerOptions) {
     this.#turns = new Turns(threads);
     this.#workerUrl = workerUrl;
   }

@@ -4,7 +4,7 @@ import { readChunkRange } from './chunk-range.js';
 import { type Journal, openJournal } from './journal.js';
 import type { JournalPlaces } from './journal-place.js';
 import type { ChunkFile, Run } from './run-types.js';
-import type { RunUploadOptions } from './run-upload.js';
+import type { RunUploadOptions } from './run-upload-options.js';
 
 export type RunJournalOptions = Pick<
   RunUploadOptions,

@@ -2,8 +2,7 @@
  * One run to one service: finds what an earlier upload left, sends the rest, and has it read back if asked. Joins
  * core/upload with files, journal and sender; holds no rule of its own.
  */
-import type { Environment } from '../core/environment.js';
-import type { RowSelector } from '../core/index/episode-row.js';
+import { availableParallelism } from 'node:os';
 import type { UploadPhase, UploadSnapshot } from '../core/snapshot.js';
 import type { RunStamp } from '../core/stream/stamp.js';
 import { Backlog } from '../core/upload/backlog.js';
@@ -11,7 +10,7 @@ import { DEFAULT_BUDGET_BYTES, DEFAULT_CONCURRENCY, MAX_ADAPTIVE_CONCURRENCY } f
 import type { UploadOutcome, UploadPlan } from '../core/upload/outcome.js';
 import { UploadTally } from '../core/upload/tally.js';
 import type { Clock, UploadJournal } from '../core/upload/types.js';
-import { UploadMemory } from '../core/upload/upload-memory.js';
+import { packingThreads, UploadMemory } from '../core/upload/upload-memory.js';
 import { Uploader, type UploadResult } from '../core/upload/uploader.js';
 import type { VerifyResult } from '../core/upload/verify.js';
 import { monotonicClock } from './clock.js';
@@ -19,67 +18,21 @@ import { spareDescriptors } from './descriptors.js';
 import { estimateRows } from './index-rows.js';
 import type { Journal } from './journal.js';
 import { findExistingPlace, findPlaces, type JournalPlaces } from './journal-place.js';
-import type { Compression } from './pack.js';
 import { Packer } from './packer.js';
 import { reconcile } from './reconcile.js';
 import { RecordFilter } from './record-filter.js';
 import { RunEvents } from './run-events.js';
 import { chunkNameOf, openRunJournal } from './run-journal.js';
 import { lockRun } from './run-lock.js';
-import type { Run } from './run-types.js';
+import type { RunUploadOptions } from './run-upload-options.js';
 import { RunVerification } from './run-verification.js';
-import { createSender, type ServiceAccess } from './sender.js';
+import { createSender } from './sender.js';
 import { settledChunks, type UploadSettlement } from './settlement.js';
 import { checkSources } from './source-check.js';
 import { canGrow, UploadFollower } from './upload-follower.js';
 import { findRunId } from './upload-run-id.js';
 import { snapshotOf } from './upload-snapshot.js';
 import { UploadSource, type UploadSourceOptions } from './upload-source.js';
-
-export type RunUploadOptions = {
-  readonly run: Run;
-  /** Path of the run directory or file; names the state kept for it. Null for standard input, which has none. */
-  readonly path: string | null;
-  /** The run as a person calls it. */
-  readonly name: string;
-  readonly access: ServiceAccess;
-  /** What the journal calls the service: its base URL, or a lasting name where the URL changes with every start. */
-  readonly serviceName: string;
-  /** `--run-id`; null: the records' own. */
-  readonly runId: string | null;
-  /** For records that name no run: `$PRL_RUN_ID`, else `$RUN_ID`; null when neither is set. */
-  readonly environmentRunId: string | null;
-  /** False sends every record byte for byte (`--no-stamp`). */
-  readonly stamps: boolean;
-  readonly context: Readonly<Record<string, string>>;
-  /** Requests in flight, 1 or more; `adaptive` finds between 1 and 8 what the service takes. */
-  readonly concurrency: number | 'adaptive';
-  /** Uncompressed bytes of a request, 1 to 256 MiB; less where the budget has no room for it. */
-  readonly targetBytes: number;
-  /** Bytes held in memory: lines and bodies that are read, wait, or are in flight; default 256 MiB. */
-  readonly budgetBytes?: number;
-  readonly compress: Compression;
-  /** For one batch, the first included, 1 or more; default 5, and no limit once the service has settled a batch. */
-  readonly maxAttempts?: number | undefined;
-  /** Longest Retry-After that is waited for, in milliseconds; default 15 min. */
-  readonly maxWaitMs?: number;
-  /** Send only what an earlier upload recorded as rejected. */
-  readonly retriesRejected: boolean;
-  /** Read the run's episodes back afterwards and compare; with a filter those that it selects. */
-  readonly verifies: boolean;
-  /** Chooses the episodes that are sent; the others are neither sent nor remembered. Null or left out: all of them. */
-  readonly selects?: RowSelector | null;
-  /** Go on while the run grows, until its writer is finished or `drain` is called; default false. */
-  readonly follows?: boolean;
-  /** With `follows`, how long an episode waits for others to share its request, in milliseconds; default 2,000. */
-  readonly lingerMs?: number;
-  readonly environment: Environment;
-  readonly onNotice: (message: string) => void;
-  /** Measures back-offs, waits and lingering; default the system's. */
-  readonly clock?: Clock;
-  /** Told by `run`, before the first request, what earlier uploads have settled. */
-  readonly onPrepared?: (known: UploadSettlement['known']) => void;
-};
 
 const NO_JOURNAL: UploadJournal = {
   planned: async () => {},
@@ -119,7 +72,7 @@ export class RunUpload {
   #indexRows: number | null = null;
   /** What is to be told once something is stored; null when it was, and when there is nothing. */
   #warning: string | null = null;
-  readonly #packer = new Packer();
+  readonly #packer: Packer;
   readonly #backlog = new Backlog();
   readonly #memory: UploadMemory;
   /** Null where the run is read as it is. */
@@ -129,7 +82,9 @@ export class RunUpload {
     this.#options = { clock: monotonicClock, ...options };
     this.#verification = options.verifies ? new RunVerification() : null;
     const { budgetBytes = DEFAULT_BUDGET_BYTES, compress } = options;
-    this.#memory = new UploadMemory({ budgetBytes, sharesLines: compress === 'none' });
+    const threads = packingThreads(budgetBytes, availableParallelism());
+    this.#packer = new Packer({ threads });
+    this.#memory = new UploadMemory({ budgetBytes, sharesLines: compress === 'none', packingThreads: threads });
     const isFollowed = options.follows === true && canGrow(options.run);
     this.#follower = isFollowed ? new UploadFollower({ ...this.#options, backlog: this.#backlog }) : null;
   }

@@ -6,7 +6,7 @@ import type { UploadMemory } from '../core/upload/upload-memory.js';
 import type { UploaderSnapshot } from '../core/upload/uploader.js';
 import { monotonicClock } from './clock.js';
 import type { RecordFilter } from './record-filter.js';
-import type { RunUploadOptions } from './run-upload.js';
+import type { RunUploadOptions } from './run-upload-options.js';
 import type { UploadFollower } from './upload-follower.js';
 import type { UploadSource } from './upload-source.js';
 

@@ -4,7 +4,8 @@ import { onTestFinished } from 'vitest';
 import type { UploadSnapshot } from '../../src/core/snapshot.js';
 import type { UploadOutcome } from '../../src/core/upload/outcome.js';
 import { openRun } from '../../src/io/run.js';
-import { RunUpload, type RunUploadOptions } from '../../src/io/run-upload.js';
+import { RunUpload } from '../../src/io/run-upload.js';
+import type { RunUploadOptions } from '../../src/io/run-upload-options.js';
 import { accessTo } from './access.js';
 
 /** Longest wait for something to happen; only a failing test takes so long. */

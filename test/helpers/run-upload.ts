@@ -3,7 +3,8 @@ import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { UploadOutcome } from '../../src/core/upload/outcome.js';
 import { openRun } from '../../src/io/run.js';
-import { RunUpload, type RunUploadOptions } from '../../src/io/run-upload.js';
+import { RunUpload } from '../../src/io/run-upload.js';
+import type { RunUploadOptions } from '../../src/io/run-upload-options.js';
 import { accessTo } from './access.js';
 
 export type UploadRunOptions = Partial<RunUploadOptions> & {

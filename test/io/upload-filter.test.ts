@@ -11,7 +11,8 @@ import { type FilterChoices, filterOf, parseSteps } from '../../src/cli/filter-f
 import type { RowSelector } from '../../src/core/index/episode-row.js';
 import type { UploadOutcome, UploadPlan } from '../../src/core/upload/outcome.js';
 import { openRun } from '../../src/io/run.js';
-import { RunUpload, type RunUploadOptions } from '../../src/io/run-upload.js';
+import { RunUpload } from '../../src/io/run-upload.js';
+import type { RunUploadOptions } from '../../src/io/run-upload-options.js';
 import { NO_FAULTS } from '../../src/service/faults.js';
 import { accessTo } from '../helpers/access.js';
 import { type EmbeddedService, startEmbedded } from '../helpers/embedded-service.js';

@@ -12,6 +12,8 @@ export type UploadMemoryOptions = {
   readonly budgetBytes: number;
   /** Bodies are slices of the lines, as without compression, and cost nothing of their own. */
   readonly sharesLines: boolean;
+  /** Default none. */
+  readonly packingThreads?: number;
 };
 
 /** Lines of batches that are not closed yet. */
@@ -33,20 +35,41 @@ const NEXT_LINE_SHARE = 1 / 8;
 /** Frame of a body, and the state of its compression. */
 const BODY_BYTES = 512 * 1024;
 
+/** More threads than this are ahead of any network that a run is sent over. */
+const MOST_THREADS = 4;
+/** Of the budget for each thread: a small budget has no work for many. */
+const BUDGET_OF_THREAD = 64 * 1024 * 1024;
+/** What a thread takes, its heap and what it has not collected yet (Node 24). */
+const THREAD_BYTES = 26 * 1024 * 1024;
+/** Threads that are part of the program itself, beside the budget; what more of them take is inside. */
+const OWN_THREADS = 2;
+
+/** How many threads pack: one a core, as far as there is work and memory for them. */
+export function packingThreads(budgetBytes: number, cores: number): number {
+  return Math.max(1, Math.min(MOST_THREADS, cores, Math.floor(budgetBytes / BUDGET_OF_THREAD)));
+}
+
 export class UploadMemory {
   readonly #budget: ByteBudget;
+  readonly #threadBytes: number;
   readonly #sharesLines: boolean;
   readonly #reading: Share;
 
-  constructor({ budgetBytes, sharesLines }: UploadMemoryOptions) {
-    this.#budget = new ByteBudget(budgetBytes);
+  constructor({ budgetBytes, sharesLines, packingThreads: threads = 0 }: UploadMemoryOptions) {
+    this.#threadBytes = THREAD_BYTES * Math.max(0, threads - OWN_THREADS);
+    this.#budget = new ByteBudget(budgetBytes - this.#threadBytes);
     this.#sharesLines = sharesLines;
     this.#reading = this.#budget.share();
   }
 
   get usage(): { readonly usedBytes: number; readonly budgetBytes: number; readonly peakBytes: number } {
     const { usedBytes, budgetBytes, peakBytes } = this.#budget;
-    return { usedBytes, budgetBytes, peakBytes };
+    const threadBytes = this.#threadBytes;
+    return {
+      usedBytes: usedBytes + threadBytes,
+      budgetBytes: budgetBytes + threadBytes,
+      peakBytes: peakBytes + threadBytes,
+    };
   }
 
   /** The bytes a batch may aim at: a batch and its body fit into the budget together, so that only a line can be above it. */
@@ -57,7 +80,7 @@ export class UploadMemory {
     const largest = Math.max(small, fitting(budgetBytes - BODY_BYTES - windowBytes(PACK_WINDOW_BYTES)));
     if (targetBytes <= largest) return targetBytes;
     onNotice(
-      `requests aim at ${largest} bytes, not at ${targetBytes}: a budget of ${budgetBytes} has no room for more`,
+      `requests aim at ${largest} bytes, not at ${targetBytes}: a budget of ${this.usage.budgetBytes} has no room for more`,
     );
     return largest;
   }
