@@ -1,4 +1,5 @@
-// Prints "N passed, N failed, N skipped" over vitest JSON reports; fails when something failed or nothing ran.
+// Prints "N passed, N failed, N skipped" over vitest JSON reports, and before it what passed only when it was run once more,
+// with the reason; fails when something failed or nothing ran.
 import { readFileSync } from 'node:fs';
 
 const total = { passed: 0, failed: 0, skipped: 0 };
@@ -10,6 +11,12 @@ for (const file of process.argv.slice(2)) {
     (result) => result.status === 'failed' && result.assertionResults.length === 0,
   );
   total.failed += report.numFailedTests + unloaded.length;
+  for (const { name, assertionResults } of report.testResults) {
+    for (const { status, fullName, failureMessages } of assertionResults) {
+      if (status !== 'passed' || failureMessages.length === 0) continue;
+      console.log(`passed only the second time: ${name}: ${fullName}\n${failureMessages.join('\n')}`);
+    }
+  }
   total.skipped += report.numPendingTests + report.numTodoTests;
 }
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
